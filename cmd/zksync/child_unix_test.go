@@ -1,0 +1,203 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// loop waits in the shell for signals, in steps that a trap can interrupt. It
+// ends by itself should the test forget it.
+const loop = "n=0; while [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done"
+
+func TestJobExitCodes(t *testing.T) {
+	script := func(text string) string {
+		path := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		name string
+		argv []string
+		want int
+		out  string
+	}{
+		{"success", []string{"/bin/sh", "-c", "exit 0"}, 0, ""},
+		{"own code", []string{"/bin/sh", "-c", "exit 42"}, 42, ""},
+		{"killed", []string{"/bin/sh", "-c", "kill -KILL $$"}, 137, ""},
+		{"terminated", []string{"/bin/sh", "-c", "kill -TERM $$"}, 143, ""},
+		{"no #! line", []string{script("echo with $1; exit 9\n"), "word"}, 9, "with word\n"},
+		{"no interpreter", []string{script("#!/no/such/interpreter\n")}, exitNotFound, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, _ := newCommandJob(t, "1s", tt.argv...)
+			p.start().wantCode(tt.want)
+			if got := p.out.String(); got != tt.out {
+				t.Errorf("printed %q, want %q", got, tt.out)
+			}
+		})
+	}
+}
+
+func TestJobPassesSignalsToTheGroup(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{
+		"HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "QUIT": syscall.SIGQUIT, "TERM": syscall.SIGTERM,
+		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM, "WINCH": syscall.SIGWINCH,
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The inner shell has no job control, so a signal finds it only
+			// through the group. An asynchronous list ignores INT and QUIT
+			// unless it is told otherwise, hence the pipe.
+			inner := fmt.Sprintf("trap 'echo inner; exit' %s; echo ready >&2; %s", name, loop)
+			p, _ := newJob(t, "1s", fmt.Sprintf("trap 'echo outer' %s; sh -c %q | cat; exit 7", name, inner))
+			p.start()
+			p.err.await(t, "ready")
+			// cat gets the signal too, and may end before it has printed.
+			p.signal(sig)
+			p.wantCode(7)
+			if !strings.Contains(p.out.String(), "outer\n") {
+				t.Errorf("the command did not get %s", name)
+			}
+		})
+	}
+}
+
+func TestJobPassesSecondSignal(t *testing.T) {
+	p, _ := newJob(t, "1s", "trap 'echo first; trap \"echo second; exit 5\" INT' INT; echo ready; "+loop)
+	p.start()
+	p.out.await(t, "ready")
+	p.signal(syscall.SIGINT)
+	p.out.await(t, "first")
+	p.signal(syscall.SIGINT)
+	p.wantCode(5)
+	p.out.await(t, "second")
+}
+
+func TestJobKeepsIgnoredHangup(t *testing.T) {
+	p, _ := newJob(t, "1s", "echo ready; read line; echo got $line")
+	// As nohup does it.
+	p.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, p.Path}, p.Args[1:]...)
+	p.Path = "/bin/sh"
+	stdin, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	p.out.await(t, "ready")
+	p.signal(syscall.SIGHUP)
+	fmt.Fprintln(stdin, "on")
+	p.wantCode(0)
+	p.out.await(t, "got on")
+}
+
+func TestJobLoss(t *testing.T) {
+	t.Run("TERM is enough", func(t *testing.T) {
+		p, lose := newJob(t, "1m", "trap 'echo bye; exit 4' TERM; echo ready; "+loop)
+		p.start()
+		p.out.await(t, "ready")
+		lose()
+		p.wantCode(exitLost)
+		p.out.await(t, "bye")
+		p.err.await(t, "zksync: lost /lock: zksync: lock lost; ending the command (SIGKILL in 1m0s)")
+		p.err.await(t, "command's code 4")
+	})
+	t.Run("KILL after the grace", func(t *testing.T) {
+		p, lose := newJob(t, "300ms", "trap 'echo no' TERM; echo ready; while :; do sleep 0.05; done")
+		p.start()
+		p.out.await(t, "ready")
+		lose()
+		p.wantCode(exitLost)
+		p.out.await(t, "no")
+		p.err.await(t, "command's code 137")
+	})
+	t.Run("no grace", func(t *testing.T) {
+		p, lose := newJob(t, "0s", "trap '' TERM; echo ready; while :; do sleep 0.05; done")
+		p.start()
+		p.out.await(t, "ready")
+		lose()
+		p.wantCode(exitLost)
+	})
+	t.Run("what the command left in its group", func(t *testing.T) {
+		p, lose := newJob(t, "300ms", "(trap '' TERM; echo pid $(exec sh -c 'echo $PPID'); "+loop+") & trap 'exit 0' TERM; "+loop)
+		p.start()
+		pid, err := strconv.Atoi(p.out.await(t, "pid "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lose()
+		p.wantCode(exitLost)
+		eventually(t, "the rest of the group to die", func() bool { return !alive(pid) })
+	})
+	t.Run("a stopped command", func(t *testing.T) {
+		p, lose := newJob(t, "1m", "trap 'exit 0' TERM; echo pid $$; kill -STOP $$; "+loop)
+		p.start()
+		p.out.await(t, "pid ")
+		lose()
+		p.wantCode(exitLost)
+	})
+}
+
+func TestJobLossNoticedAtTheEnd(t *testing.T) {
+	// The command ends by itself at the very moment when the lock is lost:
+	// its last words may have been written without the lock.
+	p, lose := newJob(t, "1m", "echo ready; read line")
+	stdin, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	p.out.await(t, "ready")
+	lose()
+	stdin.Close()
+	p.wantCode(exitLost)
+}
+
+func TestJobBlockedStderr(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := syscall.SetNonblock(int(w.Fd()), true); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := syscall.Write(int(w.Fd()), make([]byte, 4096)); err != nil {
+			break // full
+		}
+	}
+	if err := syscall.SetNonblock(int(w.Fd()), false); err != nil {
+		t.Fatal(err)
+	}
+	p, lose := newJob(t, "100ms", "trap '' TERM; echo ready; while :; do sleep 0.05; done")
+	p.Stderr = w
+	p.start()
+	w.Close()
+	p.out.await(t, "ready")
+	lose()
+	p.wantCode(exitLost)
+}
+
+func TestJobBrokenStderr(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, lose := newJob(t, "1m", "trap 'echo bye; exit 0' TERM; echo ready; "+loop)
+	p.Stderr = w
+	p.start()
+	r.Close()
+	w.Close()
+	p.out.await(t, "ready")
+	lose()
+	p.wantCode(exitLost)
+	p.out.await(t, "bye")
+}

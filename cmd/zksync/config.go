@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/zklocker/go-zksync/zksync"
+)
+
+// The variables that stand in for flags.
+const (
+	envServers = "ZKSYNC_SERVERS"
+	envAuth    = "ZKSYNC_AUTH"
+)
+
+// config is where ZooKeeper is and how to talk to it.
+type config struct {
+	servers        string
+	connectTimeout seconds
+	sessionTimeout seconds
+	identity       string
+	authFile       string
+	ca, cert, key  string // files, PEM
+	serverName     string
+}
+
+func (c *config) addFlags(f *pflag.FlagSet) {
+	c.connectTimeout = seconds(30 * time.Second)
+	c.sessionTimeout = seconds(zksync.DefaultSessionTimeout)
+	f.StringVar(&c.servers, "servers", "", "ZooKeeper servers, as `host:port,...` with an optional /chroot at the end (default $"+envServers+")")
+	f.Var(&c.connectTimeout, "connect-timeout", "wait at most so long for a first session with ZooKeeper, 0: for ever")
+	f.Var(&c.sessionTimeout, "session-timeout", "ask for this session timeout: how long the lock of a dead wrapper stays")
+	f.StringVar(&c.identity, "identity", "", "`name` to show to those who wait (default the command's file name)")
+	f.StringVar(&c.authFile, "auth-file", "", "`file` that holds scheme:credential (default $"+envAuth+" itself)")
+	f.StringVar(&c.ca, "tls-ca", "", "use TLS, and trust the certificates in this PEM `file`")
+	f.StringVar(&c.cert, "tls-cert", "", "use TLS, and show the certificate in this PEM `file`")
+	f.StringVar(&c.key, "tls-key", "", "the key of --tls-cert, a PEM `file`")
+	f.StringVar(&c.serverName, "tls-server-name", "", "use TLS, and expect this `name` in the servers' certificates")
+}
+
+// dialArgs returns what [zksync.Dial] takes. No error of it quotes a
+// credential.
+func (c *config) dialArgs() (servers []string, opts []zksync.Option, err error) {
+	servers, chroot, err := c.serverList()
+	if err != nil {
+		return nil, nil, err
+	}
+	if chroot != "" {
+		opts = append(opts, zksync.WithChroot(chroot))
+	}
+	opts = append(opts, zksync.WithSessionTimeout(time.Duration(c.sessionTimeout)))
+	if c.identity != "" {
+		opts = append(opts, zksync.WithIdentity(c.identity))
+	}
+	scheme, cred, err := c.auth()
+	if err != nil {
+		return nil, nil, err
+	}
+	if scheme != "" {
+		opts = append(opts, zksync.WithAuth(scheme, cred))
+	}
+	tlsConfig, err := c.tls()
+	if err != nil {
+		return nil, nil, err
+	}
+	if tlsConfig != nil {
+		opts = append(opts, zksync.WithTLS(tlsConfig))
+	}
+	return servers, opts, nil
+}
+
+// serverList reads the usual connect string of ZooKeeper's tools:
+// host:port,host:port/chroot.
+func (c *config) serverList() (servers []string, chroot string, err error) {
+	list, from := c.servers, "--servers"
+	if list == "" {
+		list, from = os.Getenv(envServers), envServers
+	}
+	if list == "" {
+		return nil, "", usagef("no ZooKeeper servers: give --servers host:port,... or set %s", envServers)
+	}
+	list, chroot, found := strings.Cut(list, "/")
+	if found && chroot != "" {
+		chroot = "/" + chroot
+	}
+	for server := range strings.SplitSeq(list, ",") {
+		server = strings.TrimSpace(server)
+		if server == "" {
+			return nil, "", usagef("%s: empty server in %q", from, list)
+		}
+		servers = append(servers, server)
+	}
+	return servers, chroot, nil
+}
+
+// auth returns the credential to show to ZooKeeper; an empty scheme: none.
+func (c *config) auth() (scheme string, cred []byte, err error) {
+	text, from := []byte(os.Getenv(envAuth)), envAuth
+	if c.authFile != "" {
+		from = "--auth-file"
+		if text, err = os.ReadFile(c.authFile); err != nil {
+			return "", nil, usagef("%s: %w", from, err)
+		}
+		text = bytes.TrimRight(text, "\r\n")
+	} else if len(text) == 0 {
+		return "", nil, nil
+	}
+	before, after, found := bytes.Cut(text, []byte(":"))
+	if !found || len(before) == 0 || len(after) == 0 {
+		return "", nil, usagef("%s: want scheme:credential, as in digest:user:password", from)
+	}
+	return string(before), after, nil
+}
+
+// tls returns the TLS configuration; nil: no TLS.
+func (c *config) tls() (*tls.Config, error) {
+	if (c.cert == "") != (c.key == "") {
+		return nil, usagef("--tls-cert and --tls-key go together")
+	}
+	if c.ca == "" && c.cert == "" && c.serverName == "" {
+		return nil, nil
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.serverName}
+	if c.ca != "" {
+		pem, err := os.ReadFile(c.ca)
+		if err != nil {
+			return nil, usagef("--tls-ca: %w", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, usagef("--tls-ca: no certificate in %s", c.ca)
+		}
+	}
+	if c.cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+		if err != nil {
+			return nil, usagef("--tls-cert, --tls-key: %w", err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, nil
+}

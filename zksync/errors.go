@@ -1,0 +1,149 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// The errors of this package. They arrive wrapped in an [*Error] that says
+// which lock and which node; compare with [errors.Is].
+var (
+	// ErrLost is returned when the lock was lost before it was given back: its
+	// node is gone, its session is over, or the quorum was out of reach for
+	// half a session timeout. Somebody else may hold the lock by now.
+	ErrLost = errors.New("zksync: lock lost")
+
+	// ErrBusy is returned by TryHold when somebody else holds the lock.
+	ErrBusy = errors.New("zksync: lock held by another")
+
+	// ErrClosed is returned when the session was closed, or is shutting down
+	// and takes no new waits.
+	ErrClosed = errors.New("zksync: session closed")
+
+	// ErrNotOwner is returned by UnlockContext when the context carries an
+	// owner and another one holds the lock.
+	ErrNotOwner = errors.New("zksync: lock held by another owner")
+
+	// ErrSequenceExhausted is returned when the sequence numbers below the
+	// lock's path are used up (2,147,482,647 nodes, or a number that two nodes
+	// share): an order that can't be trusted grants nothing. Deleting the path
+	// while nobody uses it starts them again; fences go on growing.
+	ErrSequenceExhausted = errors.New("zksync: sequence numbers of the path are exhausted")
+
+	// ErrInvalidPath is returned for a path that ZooKeeper would refuse, for
+	// "/" and for anything under "/zookeeper".
+	ErrInvalidPath = errors.New("zksync: invalid path")
+)
+
+// Error says which operation failed, on which lock, and why. Every error of a
+// lock's methods is one, except those of a callback.
+//
+// Its zero value is an error without a reason. It is a plain value: it may be
+// copied, and used by several goroutines.
+type Error struct {
+	Op   string // what was tried: "lock", "try", "hold", "unlock", "release", "dial", ...
+	Path string // the lock's path as the program named it
+	Node string // the lock node's full path in ZooKeeper, when there was one
+
+	// Position is the place in line at the end: 1 is the next to get the lock.
+	// 0 when the call did not stand in line, or not long enough to know.
+	Position int
+
+	Err error // why
+}
+
+// Error returns the operation, the lock, the place in line and the reason.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("zksync: ")
+	b.WriteString(e.Op)
+	if e.Path != "" {
+		b.WriteByte(' ')
+		b.WriteString(e.Path)
+	}
+	if e.Position > 0 {
+		fmt.Fprintf(&b, " (place %d in line)", e.Position)
+	}
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(strings.TrimPrefix(e.Err.Error(), "zksync: "))
+	}
+	return b.String()
+}
+
+// Unwrap returns the reason, so that errors.Is and errors.As see it.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Timeout reports whether a deadline ended the call, as net.Error does.
+func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceeded) }
+
+// ErrorType returns one word of a closed list that names the kind of failure,
+// fit for a metric's label: session_expired, connection_closed, no_auth,
+// deadline_exceeded, canceled, closed, busy, not_owner, lost,
+// sequence_exhausted, invalid_path, or _OTHER.
+func (e *Error) ErrorType() string {
+	for _, t := range errorTypes {
+		if errors.Is(e.Err, t.err) {
+			return t.name
+		}
+	}
+	return "_OTHER"
+}
+
+// errorTypes is in order of precedence: what an error wraps first is not
+// always what it is about.
+var errorTypes = []struct {
+	err  error
+	name string
+}{
+	{ErrClosed, "closed"},
+	{ErrLost, "lost"},
+	{ErrBusy, "busy"},
+	{ErrNotOwner, "not_owner"},
+	{ErrSequenceExhausted, "sequence_exhausted"},
+	{ErrInvalidPath, "invalid_path"},
+	{context.DeadlineExceeded, "deadline_exceeded"},
+	{context.Canceled, "canceled"},
+	{zk.ErrSessionExpired, "session_expired"},
+	{zk.ErrNoAuth, "no_auth"},
+	{zk.ErrAuthFailed, "no_auth"},
+	{zk.ErrConnectionClosed, "connection_closed"},
+	{zk.ErrNoServer, "connection_closed"},
+}
+
+// ctxErr returns why ctx ended: an error that Is ctx.Err() and Is
+// context.Cause(ctx), which differ when the cause was given by hand.
+func ctxErr(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || cause == nil || errors.Is(cause, err) {
+		return cmpErr(cause, err)
+	}
+	return &causeError{err: err, cause: cause}
+}
+
+func cmpErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+type causeError struct{ err, cause error }
+
+func (e *causeError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
+func (e *causeError) Unwrap() []error { return []error{e.err, e.cause} }
+
+// lost returns an error that Is ErrLost and says why.
+func lost(reason error) error {
+	if reason == nil {
+		return ErrLost
+	}
+	if errors.Is(reason, ErrLost) {
+		return reason
+	}
+	return fmt.Errorf("%w: %w", ErrLost, reason)
+}

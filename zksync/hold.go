@@ -1,0 +1,286 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// Hold is a lock that is held and can be looked at: its fence, its node, and
+// whether it is lost. It ends with Release, or with the loss of the lock.
+//
+// A Hold comes from a Locker's Hold or TryHold, or to the function of Do: the
+// zero value is not usable. It must not be copied. Its methods may be called
+// by several goroutines, and after its end.
+type Hold struct {
+	t       *tenure
+	node    string
+	fence   int64
+	session int64
+	revoked chan struct{}
+
+	once   sync.Once
+	result error // of Release, after once
+
+	// Guarded by lock.mu.
+	ended error // nil while held
+	ctxs  map[*holdCtx]struct{}
+	asked bool // revoked is closed
+}
+
+// openLocked adds a handle to the tenure. From the first one on, the session
+// proves its life to the quorum and the node is watched, so that a loss is
+// told; and the node serves nobody else (lesson 72).
+func (t *tenure) openLocked() *Hold {
+	h := &Hold{t: t, node: t.e.Node(), fence: t.e.Fence(), session: t.e.Session(),
+		revoked: make(chan struct{}), ctxs: make(map[*holdCtx]struct{})}
+	if t.holds == nil {
+		t.holds = make(map[*Hold]struct{})
+	}
+	t.holds[h] = struct{}{}
+	t.exposed = true
+	if t.guard == nil {
+		t.guard = t.l.s.conn.Guard(h.node, h.session, t.lose)
+		t.l.ref()
+		go t.look()
+	}
+	return h
+}
+
+// look keeps a watch on the node while there are handles: after each event
+// and each reconnect it is set again, by a read that shows what has changed.
+func (t *tenure) look() {
+	defer t.l.leave()
+	c := t.l.s.conn
+	for {
+		if _, err := c.Await(context.Background()); err != nil {
+			return
+		}
+		t.l.mu.Lock()
+		done := t.over || t.lost != nil || len(t.holds) == 0
+		t.l.mu.Unlock()
+		if done {
+			return
+		}
+		w, err := c.Watch(t.e.Node())
+		switch {
+		case err == nil:
+			if znode.IsRevoke(w.Data) {
+				t.askBack()
+			}
+			t.l.ref()
+			c.After(w, func() {
+				if _, deleted := w.Over(); deleted {
+					t.lose(conn.ErrNodeGone)
+				}
+				t.look()
+			})
+			return
+		case errors.Is(err, zk.ErrNoNode):
+			t.lose(conn.ErrNodeGone)
+			return
+		case conn.Classify(err) == conn.Answered:
+			return // not readable: the probes are left
+		}
+		time.Sleep(5 * time.Millisecond) // an error, and still connected
+	}
+}
+
+// askBack tells the holders that the lock is asked back.
+func (t *tenure) askBack() {
+	t.l.mu.Lock()
+	defer t.l.mu.Unlock()
+	for h := range t.holds {
+		if !h.asked {
+			h.asked = true
+			close(h.revoked)
+		}
+	}
+}
+
+// Context returns a context that ends with parent, and also when the lock is
+// lost or released; [context.Cause] then is an error that Is ErrLost and says
+// why, or context.Canceled. It starts no goroutine. Its Err compares the clock
+// at each call, so that a process which was stopped for too long sees the loss
+// before it does anything else.
+//
+// It is for the work done under the lock. What the work sends to others still
+// needs the fence: no client can know that its last message was in time.
+func (h *Hold) Context(parent context.Context) context.Context {
+	l := h.t.l
+	l.mu.Lock()
+	held := h.t.ctx
+	l.mu.Unlock()
+	if f := l.s.cfg.tracer.HoldContext; f != nil {
+		parent = f(parent, held)
+	}
+	inner, cancel := context.WithCancelCause(parent)
+	c := &holdCtx{Context: inner, h: h, cancel: cancel}
+	l.mu.Lock()
+	ended := h.ended
+	if ended == nil {
+		h.ctxs[c] = struct{}{}
+	}
+	l.mu.Unlock()
+	if ended != nil {
+		cancel(ended)
+		return c
+	}
+	stop := context.AfterFunc(inner, func() { // parent's end
+		l.mu.Lock()
+		delete(h.ctxs, c)
+		l.mu.Unlock()
+	})
+	l.mu.Lock()
+	c.stop = stop
+	l.mu.Unlock()
+	return c
+}
+
+// holdCtx is a context that asks the clock. Being one of package context's own
+// underneath, it is followed without a goroutine.
+type holdCtx struct {
+	context.Context
+	h      *Hold
+	cancel context.CancelCauseFunc
+	stop   func() bool // guarded by lock.mu
+}
+
+func (c *holdCtx) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if err := c.h.Err(); err != nil {
+		c.cancel(err)
+	}
+	return c.Context.Err()
+}
+
+// endLocked ends the handle; the contexts end when what it returns is run.
+func (h *Hold) endLocked(cause error) after {
+	if h.ended != nil {
+		return nil
+	}
+	h.ended = cause
+	ctxs := h.ctxs
+	h.ctxs = nil
+	for c := range ctxs {
+		if c.stop != nil {
+			c.stop() // there is nothing left to take it out of
+		}
+	}
+	return func() {
+		for c := range ctxs {
+			c.cancel(cause)
+		}
+	}
+}
+
+// Err returns nil while the lock is held, by the clock at this moment; an error
+// that Is ErrLost, and says why, once it is lost; and context.Canceled after
+// Release.
+func (h *Hold) Err() error {
+	l := h.t.l
+	l.mu.Lock()
+	err := h.ended
+	l.mu.Unlock()
+	if err != nil || l.s.conn.Alive(h.session) {
+		return err
+	}
+	h.t.lose(h.t.silence())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return h.ended
+}
+
+// silence is why a session that is not alive is not.
+func (t *tenure) silence() error {
+	if st, _ := t.l.s.conn.State(); st.Session != t.e.Session() {
+		return conn.ErrSessionOver
+	}
+	return conn.ErrNoContact
+}
+
+// Fence returns the hold's fencing token: the zxid of the ZooKeeper transaction
+// that put its node in line. It grows from each hold of a path to the next,
+// across processes, restarts, and the deletion of the path; it starts again
+// only if the ensemble itself is made anew. Send it with every write, and let
+// what is written to refuse a fence smaller than the largest it has seen.
+func (h *Hold) Fence() int64 { return h.fence }
+
+// Node returns the full path of the hold's node in ZooKeeper.
+func (h *Hold) Node() string { return h.node }
+
+// Revoked returns a channel that is closed when somebody asks for the lock
+// back, by writing "__REVOKE__" (Curator's word) or "unlock" to its node. The
+// lock stays held: it is for the holder to comply.
+func (h *Hold) Revoked() <-chan struct{} { return h.revoked }
+
+// Release gives the lock back, and ends the contexts. Only the first call does
+// so; later ones repeat its result.
+//
+// nil: the node is gone and was there until now (of the levels of one owner,
+// the last deletes it). Otherwise the error is an *Error: it Is ErrLost if the
+// lock had been lost before; and ctx's, if ctx ended before the deletion was
+// confirmed, which then goes on in the background.
+func (h *Hold) Release(ctx context.Context) error {
+	h.once.Do(func() {
+		if err := h.release(ctx); err != nil {
+			h.result = &Error{Op: "release", Path: h.t.acq.Path, Node: h.node, Err: err}
+		}
+	})
+	return h.result
+}
+
+func (h *Hold) release(ctx context.Context) error {
+	if h.Err() != nil { // the clock is asked, too
+		return h.Err()
+	}
+	t, l := h.t, h.t.l
+	l.mu.Lock()
+	if h.ended != nil {
+		defer l.mu.Unlock()
+		return h.ended
+	}
+	then := h.endLocked(context.Canceled)
+	delete(t.holds, h)
+	var unguard, vacated after
+	var rel *release
+	switch {
+	case len(t.holds) == 0 && t.plain == 0:
+		rel, vacated = t.vacateLocked()
+	case len(t.holds) == 0:
+		unguard = t.unguardLocked()
+	}
+	l.mu.Unlock()
+	then.run()
+	unguard.run()
+	vacated.run()
+	return rel.wait(ctx, l.s)
+}
+
+// wait waits for a deletion until ctx ends, and says what it means.
+func (r *release) wait(ctx context.Context, s *Session) error {
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return ctxErr(ctx)
+	}
+	switch {
+	case r.err == nil:
+		return nil
+	case errors.Is(r.err, conn.ErrNodeGone), errors.Is(r.err, conn.ErrSessionOver):
+		s.stats.losses.Add(1)
+		return lost(r.err)
+	}
+	return s.mapErr(context.Background(), r.err)
+}

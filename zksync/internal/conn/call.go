@@ -1,0 +1,222 @@
+package conn
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Outcome is what an error says of the request.
+type Outcome int
+
+const (
+	// Answered: a server said so, and the request did what the error says.
+	Answered Outcome = iota
+	// NotSent: the request did not leave; trying again is safe.
+	NotSent
+	// Unknown: it may have been carried out, or may be yet.
+	Unknown
+)
+
+// Classify tells what err says of the request that returned it. All that is
+// not known to be definite is Unknown: write errors come raw (G5), and server
+// codes that the client has no name for as text (G7).
+func Classify(err error) Outcome {
+	switch {
+	case err == nil:
+		return Answered
+	case errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed):
+		return NotSent
+	}
+	for _, e := range definite {
+		if errors.Is(err, e) {
+			return Answered
+		}
+	}
+	switch Code(err) {
+	case codeUnimplemented, codeQuotaExceeded:
+		return Answered
+	case codeThrottled:
+		return NotSent
+	}
+	return Unknown
+}
+
+var definite = []error{
+	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNotEmpty,
+	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrInvalidFlags,
+	zk.ErrBadArguments, zk.ErrSessionExpired, zk.ErrAuthFailed,
+}
+
+const (
+	codeUnimplemented = -6
+	codeQuotaExceeded = -125
+	codeThrottled     = -127
+)
+
+// Code returns the number in the client's text for a server code it has no
+// name for, or 0.
+func Code(err error) int {
+	const prefix = "unknown error: "
+	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
+		return 0
+	}
+	n, _ := strconv.Atoi(err.Error()[len(prefix):])
+	return n
+}
+
+// Unimplemented reports whether the server does not know the operation.
+func Unimplemented(err error) bool { return Code(err) == codeUnimplemented }
+
+// proves reports whether an answer of this kind came from the quorum: success,
+// and the refusals that are transactions of their own.
+func proves(err error) bool {
+	return err == nil || errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) ||
+		errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNotEmpty)
+}
+
+// Ran says which state a request was made under: Before it was handed to the
+// client, After its answer came. Equal sessions prove which one ran it: a
+// request that waits while a session expires is run by the next (G3).
+type Ran struct{ Before, After State }
+
+// Session is the session that ran the request, or 0 when that is not sure.
+func (r Ran) Session() int64 {
+	if r.Before.Session == r.After.Session {
+		return r.Before.Session
+	}
+	return 0
+}
+
+// do makes one request, and blocks until it is answered, flushed or the client
+// is closed: whoever can't wait calls it in a goroutine of its own, which then
+// owns the late answer.
+func (c *Conn) do(quorum bool, f func(zc *zk.Conn) error) (Ran, error) {
+	if err := c.slots.Acquire(c.life, 1); err != nil {
+		return Ran{}, ErrClosed
+	}
+	defer c.slots.Release(1)
+	return c.doUnbound(quorum, f)
+}
+
+func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err error) {
+	c.mu.Lock()
+	zc, closed := c.link.zc, c.closed
+	ran.Before = c.state
+	c.mu.Unlock()
+	if closed {
+		return ran, ErrClosed
+	}
+	c.request.Add(1)
+	start := time.Now()
+	err = f(zc)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ran.After = c.state
+	if quorum && proves(err) && ran.Session() != 0 && start.After(c.contact) {
+		c.contact = start
+	}
+	return ran, err
+}
+
+// Create makes one node for each path, in one transaction if there are
+// several. flags as in package zk. It returns the paths made.
+func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, ran Ran, err error) {
+	ran, err = c.do(true, func(zc *zk.Conn) error {
+		if len(paths) == 1 {
+			p, err := zc.Create(paths[0], data, flags, acl)
+			made = []string{p}
+			return err
+		}
+		ops := make([]any, len(paths))
+		for i, p := range paths {
+			ops[i] = &zk.CreateRequest{Path: p, Data: data, Acl: acl, Flags: flags}
+		}
+		res, err := zc.Multi(ops...)
+		if err != nil {
+			return err
+		}
+		for _, r := range res {
+			made = append(made, r.String)
+		}
+		return nil
+	})
+	return made, ran, err
+}
+
+// CreateParent makes a container node, or a plain one where the server has no
+// containers.
+func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
+	_, err := c.do(true, func(zc *zk.Conn) error {
+		_, err := zc.CreateContainer(path, nil, zk.FlagContainer, acl)
+		return err
+	})
+	if Unimplemented(err) {
+		_, _, err = c.Create([]string{path}, nil, 0, acl)
+	}
+	return err
+}
+
+// Delete removes one node, whatever its version.
+func (c *Conn) Delete(path string) (Ran, error) {
+	return c.do(true, func(zc *zk.Conn) error { return zc.Delete(path, -1) })
+}
+
+// Children lists the names below path.
+func (c *Conn) Children(path string) (names []string, ran Ran, err error) {
+	ran, err = c.do(false, func(zc *zk.Conn) (err error) {
+		names, _, err = zc.Children(path)
+		return err
+	})
+	return names, ran, err
+}
+
+// Stat returns the Stat of path; zk.ErrNoNode where there is no node.
+func (c *Conn) Stat(path string) (stat *zk.Stat, ran Ran, err error) {
+	ran, err = c.do(false, func(zc *zk.Conn) error {
+		ok, st, err := zc.Exists(path)
+		if err == nil && !ok {
+			err = zk.ErrNoNode
+		}
+		stat = st
+		return err
+	})
+	return stat, ran, err
+}
+
+// Sync brings the server connected to up to date with its leader.
+func (c *Conn) Sync(path string) (Ran, error) {
+	return c.do(false, func(zc *zk.Conn) error {
+		_, err := zc.Sync(path)
+		return err
+	})
+}
+
+// Check asks the quorum, in one transaction, whether all of the nodes exist.
+// An answer, whatever it says, proves that the session lives; gone is the
+// first node that does not exist, or -1. Without permission to read a node
+// nothing is said of the nodes, only of the session.
+func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
+	gone = -1
+	ran, err = c.doUnbound(true, func(zc *zk.Conn) error {
+		ops := make([]any, len(paths))
+		for i, p := range paths {
+			ops[i] = &zk.CheckVersionRequest{Path: p, Version: -1}
+		}
+		res, err := zc.Multi(ops...)
+		for i, r := range res {
+			if errors.Is(r.Error, zk.ErrNoNode) {
+				gone = i
+				break
+			}
+		}
+		return err
+	})
+	if proves(err) {
+		err = nil
+	}
+	return gone, ran, err
+}

@@ -1,0 +1,302 @@
+// Package conn is the library's connection to ZooKeeper: go-zookeeper's client
+// with its defects met from outside. It knows which session stands, on which
+// TCP connection, and when the quorum last proved that the session lives; it
+// shares watches, probes, and replaces a client that has locked up.
+package conn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/semaphore"
+)
+
+// ErrClosed is returned by every call on a closed Conn.
+var ErrClosed = errors.New("connection closed for good")
+
+// Auth is one credential, sent at each new connection before anything else.
+type Auth struct {
+	Scheme string
+	Cred   []byte
+}
+
+// Config says how to connect. Servers are host:port.
+type Config struct {
+	Servers []string
+	Timeout time.Duration // the session timeout to ask for
+	Auth    []Auth
+	TLS     *tls.Config
+	Dialer  zk.Dialer // nil: TCP
+	Logger  *slog.Logger
+	// OnState is told of every change, in order, by the client's own
+	// goroutines: it must not block.
+	OnState func(State)
+}
+
+// State is what is known of the connection at a moment.
+type State struct {
+	Session int64  // the session that stands, or may still stand; 0: none
+	Epoch   uint64 // counts TCP connections that came to a session
+	Up      bool   // connected, with a session
+	Server  string // connected to, or last connected to
+	Expired bool   // the session before this one is over (told once)
+}
+
+// maxOutstanding bounds the calls that wait for an answer at one time: the
+// client has no bound of its own but a channel of 16 that blocks (G2).
+const maxOutstanding = 1024
+
+// Conn is a connection that outlives its sessions and, if need be, its client.
+type Conn struct {
+	cfg     Config
+	foreign bool // the client is the program's: no dialer, no event feed
+	slots   *semaphore.Weighted
+	life    context.Context // ends with Close
+	die     context.CancelFunc
+	wg      sync.WaitGroup // watchdog, prober, watch forwarders
+	request atomic.Int64
+
+	mu      sync.Mutex
+	link    *link
+	state   State
+	changed chan struct{}      // closed and replaced at each change of state
+	timeout time.Duration      // T, as negotiated
+	contact time.Time          // sending of the last answered quorum write of state.Session
+	past    map[int64]struct{} // every session this Conn has had
+	watches map[string]*Watch
+	guards  map[*Guard]struct{}
+	probing bool
+	authErr error // the servers refuse our credentials
+	closed  bool
+}
+
+func newConn(cfg Config) *Conn {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Conn{
+		cfg:     cfg,
+		slots:   semaphore.NewWeighted(maxOutstanding),
+		timeout: cfg.Timeout,
+		changed: make(chan struct{}),
+		past:    make(map[int64]struct{}),
+		watches: make(map[string]*Watch),
+		guards:  make(map[*Guard]struct{}),
+	}
+	c.life, c.die = context.WithCancel(context.Background())
+	return c
+}
+
+// Dial connects and returns once a session stands. When ctx ends first, the
+// error tells each server tried and how it failed, and nothing is left.
+func Dial(ctx context.Context, cfg Config) (*Conn, error) {
+	c := newConn(cfg)
+	l, err := c.newLink()
+	if err != nil {
+		return nil, err
+	}
+	c.wg.Add(1)
+	go c.watchdog()
+	if _, err = c.Await(ctx); err == nil {
+		return c, nil
+	}
+	if !errors.Is(err, zk.ErrAuthFailed) {
+		err = &DialError{Servers: l.report(cfg.Servers), Err: err}
+	}
+	c.Close(context.Background())
+	return nil, err
+}
+
+// Await returns the state as soon as a session stands. It fails when ctx ends
+// (with its cause), when the servers refuse our credentials, and with
+// ErrClosed.
+func (c *Conn) Await(ctx context.Context) (State, error) {
+	for {
+		c.mu.Lock()
+		st, ch, auth, closed := c.state, c.changed, c.authErr, c.closed
+		c.mu.Unlock()
+		switch {
+		case closed:
+			return st, ErrClosed
+		case st.Up:
+			return st, nil
+		case auth != nil:
+			return st, auth
+		}
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return st, context.Cause(ctx)
+		}
+	}
+}
+
+// State returns what is known now, and a channel that is closed when that
+// changes.
+func (c *Conn) State() (State, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state, c.changed
+}
+
+// Timeout returns T: the session timeout the servers granted.
+func (c *Conn) Timeout() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.timeout
+}
+
+// Mine reports whether the session is or was one of this Conn.
+func (c *Conn) Mine(session int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.past[session]
+	return ok
+}
+
+// Zk returns the client in use.
+func (c *Conn) Zk() *zk.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link.zc
+}
+
+// Requests returns how many requests were made, probes included.
+func (c *Conn) Requests() int64 { return c.request.Load() }
+
+// Ordered reports whether events arrive in one ordered feed: not on a client
+// that is the program's, whose only feed is a channel a watch.
+func (c *Conn) Ordered() bool { return !c.foreign }
+
+// Logger returns the logger of the configuration, never nil.
+func (c *Conn) Logger() *slog.Logger { return c.cfg.Logger }
+
+// set changes the state under c.mu and tells everybody.
+func (c *Conn) setLocked(st State) {
+	if st.Session != c.state.Session {
+		c.contact = time.Time{}
+	}
+	if st.Session != 0 {
+		c.past[st.Session] = struct{}{}
+	}
+	c.state = st
+	c.state.Expired = false
+	if !st.Up {
+		c.dropWatchesLocked()
+	}
+	c.announceLocked()
+	if c.cfg.OnState != nil {
+		c.cfg.OnState(st)
+	}
+}
+
+func (c *Conn) announceLocked() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// up notes that a session stands on a new TCP connection. proof is when the
+// connect request was sent, if it was answered by the quorum: that of a new
+// session is, that of a known one may be answered by a deposed leader.
+func (c *Conn) up(l *link, session int64, timeout time.Duration, proof time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.link != l || c.closed {
+		return
+	}
+	c.timeout = timeout
+	c.dropWatchesLocked()
+	c.setLocked(State{Session: session, Epoch: c.state.Epoch + 1, Up: true, Server: l.server()})
+	if !proof.IsZero() {
+		c.contact = proof
+	}
+}
+
+func (c *Conn) down(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.link == l && c.state.Up && !c.closed {
+		st := c.state
+		st.Up = false
+		c.setLocked(st)
+	}
+}
+
+func (c *Conn) expired(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.link == l && c.state.Session != 0 && !c.closed {
+		c.setLocked(State{Epoch: c.state.Epoch, Server: c.state.Server, Expired: true})
+	}
+}
+
+func (c *Conn) refused(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.authErr == nil && c.state.Session == 0 {
+		c.authErr = err
+		c.announceLocked()
+	}
+}
+
+// Close ends the session and the client, waiting for both until ctx ends. A
+// client that was the program's is left as it is. Calls in progress return.
+func (c *Conn) Close(ctx context.Context) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed = true
+	l := c.link
+	c.dropWatchesLocked()
+	c.announceLocked()
+	c.mu.Unlock()
+	c.die()
+	if !c.foreign {
+		l.close(ctx)
+	}
+	done := make(chan struct{})
+	go func() { c.wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// watchdog replaces a client that has locked up: no session, and no try to get
+// one, for longer than any try takes (G29). Its session counts as over first,
+// so that whoever holds a lock is told; then it is closed, and it can never
+// dial again (lesson 62).
+func (c *Conn) watchdog() {
+	defer c.wg.Done()
+	tick := time.NewTicker(c.cfg.Timeout / 2)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.life.Done():
+			return
+		case <-tick.C:
+		}
+		c.mu.Lock()
+		l, up, patience := c.link, c.state.Up, 2*max(c.timeout, c.cfg.Timeout)+2*time.Second
+		c.mu.Unlock()
+		if up || l.idle() < patience {
+			continue
+		}
+		c.cfg.Logger.Error("zksync: the ZooKeeper client has locked up and is replaced", "idle", l.idle())
+		c.expired(l)
+		if _, err := c.newLink(); err != nil {
+			c.cfg.Logger.Error("zksync: no new ZooKeeper client", "error", err)
+			continue
+		}
+		l.kill()
+		go l.zc.Close()
+	}
+}

@@ -1,0 +1,220 @@
+package conn
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// maxFrame bounds an answer. It is far above what servers send: a list of a
+// million children has to arrive, or the same request is retried for ever
+// (lesson 60).
+const maxFrame = 128 << 20
+
+// keepFrame bounds the buffer kept from frame to frame.
+const keepFrame = 16 << 10
+
+// framed stands between the client and the socket. It hands the client whole,
+// well-formed frames only, because the client's decoder can be crashed by bad
+// ones (G32); it bounds the handshake (G20), sends the credentials within it,
+// so that the client's own way, which can lock it up, is never used (G29); and
+// it corrects the zxid of SetWatches (G12).
+type framed struct {
+	net.Conn // what the client's bytes go to: TCP or TLS
+	raw      net.Conn
+	l        *link
+	addr     string
+	limit    time.Duration // for the handshake
+
+	br  *bufio.Reader
+	in  []byte // the frame being handed out, with its length before it
+	off int
+
+	mu       sync.Mutex
+	ready    bool              // the handshake is over
+	failed   bool              // counted as a failed try
+	deadline time.Time         // the client's read deadline
+	ops      map[int32]wire.Op // requests without an answer
+	request  wire.ConnectRequest
+	sent     time.Time // when the connect request was
+}
+
+func newFramed(l *link, raw, conn net.Conn, addr string, limit time.Duration) *framed {
+	return &framed{Conn: conn, raw: raw, l: l, addr: addr, limit: limit,
+		br: bufio.NewReader(conn), ops: make(map[int32]wire.Op)}
+}
+
+// cut closes the socket itself: closing TLS would try to say goodbye first.
+func (f *framed) cut() { f.raw.Close() }
+
+func (f *framed) Close() error {
+	f.fail(errors.New("closed during the handshake"))
+	return f.Conn.Close()
+}
+
+// SetReadDeadline keeps the client's deadline for after the handshake: its own
+// for the handshake is 6.67 T, and none for the second half.
+func (f *framed) SetReadDeadline(t time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deadline = t
+	if !f.ready {
+		return nil
+	}
+	return f.Conn.SetReadDeadline(t)
+}
+
+// Write sends one of the client's frames: it writes each with a single call.
+func (f *framed) Write(p []byte) (int, error) {
+	if len(p) < wire.FrameHeader {
+		return f.Conn.Write(p)
+	}
+	f.mu.Lock()
+	payload := p[wire.FrameHeader:]
+	if f.sent.IsZero() {
+		f.sent = time.Now()
+		f.Conn.SetReadDeadline(f.sent.Add(f.limit))
+		f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client takes it off
+		f.request, _ = wire.ParseConnectRequest(payload)
+	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
+		f.ops[h.Xid] = h.Op
+		if h.Op == wire.OpSetWatches {
+			// The client takes the zxid of the last answer, which may be of a
+			// later request than the events it missed: those are lost then
+			// (lesson 58). What it had seen when it connected is right.
+			p = append([]byte(nil), p...)
+			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
+		}
+	}
+	f.mu.Unlock()
+	return f.Conn.Write(p)
+}
+
+func (f *framed) Read(p []byte) (int, error) {
+	if f.off == len(f.in) {
+		if err := f.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, f.in[f.off:])
+	f.off += n
+	return n, nil
+}
+
+// fill reads the next frame for the client.
+func (f *framed) fill() error {
+	f.mu.Lock()
+	ready := f.ready
+	f.mu.Unlock()
+	buf := f.in
+	if cap(buf) > keepFrame {
+		buf = nil // don't keep a long list's room
+	}
+	f.in, f.off = nil, 0
+	frame, err := wire.ReadFrame(f.br, buf, maxFrame)
+	if err == nil {
+		payload := frame[wire.FrameHeader:]
+		if ready {
+			err = f.check(payload)
+		} else {
+			err = f.handshake(payload)
+		}
+	}
+	if err != nil {
+		f.fail(err)
+		return err
+	}
+	f.in = frame
+	return nil
+}
+
+// check refuses what the client would misread or crash on.
+func (f *framed) check(payload []byte) error {
+	h, body, err := wire.ParseReplyHeader(payload)
+	if err == nil && h.Xid == wire.XidEvent {
+		err = wire.CheckEvent(body)
+	} else if err == nil && h.Xid >= 0 {
+		f.mu.Lock()
+		op, ok := f.ops[h.Xid]
+		delete(f.ops, h.Xid)
+		f.mu.Unlock()
+		if ok && h.Err == 0 {
+			err = wire.CheckReply(op, body)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("malformed frame from %s: %w", f.addr, err)
+		f.l.c.cfg.Logger.Warn("zksync: reconnecting", "error", err)
+	}
+	return err
+}
+
+// handshake judges the connect answer and sends the credentials.
+func (f *framed) handshake(payload []byte) error {
+	resp, err := wire.ParseConnectResponse(payload)
+	if err == nil {
+		err = resp.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("malformed answer to the connect request: %w", err)
+	}
+	if resp.SessionID != 0 {
+		if err := f.authenticate(); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ready = true
+	f.l.established(handshake{
+		session: resp.SessionID,
+		timeout: time.Duration(resp.Timeout) * time.Millisecond,
+		fresh:   f.request.SessionID == 0,
+		sent:    f.sent,
+	})
+	return f.Conn.SetReadDeadline(f.deadline)
+}
+
+func (f *framed) authenticate() error {
+	for _, a := range f.l.c.cfg.Auth {
+		frame := wire.AppendFrame(nil, wire.AuthRequest(nil, a.Scheme, a.Cred))
+		f.Conn.SetWriteDeadline(time.Now().Add(f.limit))
+		_, err := f.Conn.Write(frame)
+		f.Conn.SetWriteDeadline(time.Time{})
+		if err != nil {
+			return fmt.Errorf("sending %s credentials: %w", a.Scheme, err)
+		}
+		reply, err := wire.ReadFrame(f.br, nil, keepFrame)
+		if err != nil {
+			return fmt.Errorf("no answer to %s credentials: %w", a.Scheme, err)
+		}
+		h, _, err := wire.ParseReplyHeader(reply[wire.FrameHeader:])
+		if err != nil {
+			return fmt.Errorf("malformed answer to %s credentials: %w", a.Scheme, err)
+		}
+		if h.Err != 0 {
+			err := fmt.Errorf("%s credentials: %w", a.Scheme, zk.ErrAuthFailed)
+			f.l.c.refused(fmt.Errorf("%s: %w", f.addr, err))
+			return err
+		}
+	}
+	return nil
+}
+
+// fail counts a try that never came to a session, once.
+func (f *framed) fail(err error) {
+	f.mu.Lock()
+	count := !f.ready && !f.failed
+	f.failed = f.failed || count
+	f.mu.Unlock()
+	if count {
+		f.l.failed(f.addr, err)
+	}
+}

@@ -1,0 +1,338 @@
+package conn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// sendBuffer is what the client encodes a request into. Its SetWatches frames
+// are cut at 128 KiB, paths apart, and one byte too few ends the connection or
+// the process (lesson 60).
+const sendBuffer = 128<<10 + 8<<10
+
+// link is one client with the dialer and host list it was given.
+type link struct {
+	c    *Conn
+	zc   *zk.Conn
+	ec   <-chan zk.Event // closed when the client's loop has ended
+	done chan struct{}   // closed by kill: never dials again
+
+	mu     sync.Mutex
+	dead   bool
+	next   int // server to try
+	addrs  []string
+	cur    *framed          // newest connection
+	fails  int              // tries since the last good handshake
+	active time.Time        // last sign that the client's loop moves
+	errs   map[string]error // how each server failed last
+	last   handshake        // the last good one
+}
+
+// handshake is what a connection's first answer said.
+type handshake struct {
+	session int64
+	timeout time.Duration
+	fresh   bool      // a new session: the quorum agreed to it
+	sent    time.Time // when the request went out
+}
+
+func (c *Conn) newLink() (*link, error) {
+	l := &link{c: c, done: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
+	l.addrs = append(l.addrs, c.cfg.Servers...)
+	rand.Shuffle(len(l.addrs), func(i, j int) { l.addrs[i], l.addrs[j] = l.addrs[j], l.addrs[i] })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	zc, ec, err := zk.Connect(l.addrs, c.cfg.Timeout,
+		zk.WithDialer(l.dial), zk.WithHostProvider(hosts{l}), zk.WithEventCallback(l.event),
+		zk.WithLogger(quiet{c.cfg.Logger}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(sendBuffer))
+	if err != nil {
+		return nil, err
+	}
+	l.zc, l.ec = zc, ec
+	c.link = l
+	return l, nil
+}
+
+// event is the client's one ordered feed. It runs in the client's own
+// goroutines, sometimes under their locks: no call on the client from here.
+func (l *link) event(ev zk.Event) {
+	if ev.Type == zk.EventSession {
+		l.touch()
+	}
+	switch {
+	case ev.Type == zk.EventNotWatching: // the end of the session says the same
+	case ev.Type != zk.EventSession:
+		l.c.fire(ev.Path, ev.Type)
+	case ev.State == zk.StateHasSession:
+		l.mu.Lock()
+		hs := l.last
+		l.mu.Unlock()
+		var proof time.Time
+		if hs.fresh {
+			proof = hs.sent
+		}
+		l.c.up(l, hs.session, hs.timeout, proof)
+	case ev.State == zk.StateDisconnected:
+		l.c.down(l)
+	case ev.State == zk.StateExpired:
+		l.c.expired(l)
+	}
+}
+
+// hosts is the client's host list: names, not addresses, because they are
+// resolved at each dial (G36); no pause but the dialer's own, until the link
+// is dead, because without one the client's loop would never end (lesson 61).
+type hosts struct{ l *link }
+
+func (h hosts) Init([]string) error { return nil }
+func (h hosts) Len() int            { return len(h.l.addrs) }
+func (h hosts) Connected()          {}
+
+func (h hosts) Next() (string, bool) {
+	h.l.mu.Lock()
+	defer h.l.mu.Unlock()
+	s := h.l.addrs[h.l.next%len(h.l.addrs)]
+	h.l.next++
+	return s, h.l.dead
+}
+
+var errDead = errors.New("connection given up")
+
+// dial is the client's dialer.
+func (l *link) dial(network, addr string, _ time.Duration) (net.Conn, error) {
+	l.mu.Lock()
+	l.active = time.Now()
+	if l.cur != nil { // the client forgets to close it at expiry (G31)
+		l.cur.cut()
+		l.cur = nil
+	}
+	pause, limit := l.pauseLocked(), l.limitLocked()
+	l.mu.Unlock()
+	if pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-l.done:
+		}
+	}
+	select {
+	case <-l.done:
+		return nil, errDead
+	default:
+	}
+	raw, conn, err := l.open(network, addr, limit)
+	if err != nil {
+		l.failed(addr, err)
+		return nil, err
+	}
+	f := newFramed(l, raw, conn, addr, limit)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active = time.Now()
+	if l.dead {
+		f.cut()
+		return nil, errDead
+	}
+	l.cur = f
+	return f, nil
+}
+
+func (l *link) open(network, addr string, limit time.Duration) (raw, conn net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(l.c.life, limit)
+	defer cancel()
+	if d := l.c.cfg.Dialer; d != nil {
+		raw, err = d(network, addr, limit)
+	} else {
+		raw, err = new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	if err != nil || l.c.cfg.TLS == nil {
+		return raw, raw, err
+	}
+	cfg := l.c.cfg.TLS.Clone()
+	if cfg.ServerName == "" {
+		cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	tc := tls.Client(raw, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, nil, err
+	}
+	return raw, tc, nil
+}
+
+// pauseLocked is the back-off before the next try: none until every server was
+// tried once, then 20 ms, doubling, up to a sixth of T or a second.
+func (l *link) pauseLocked() time.Duration {
+	round := l.fails / len(l.addrs)
+	if round == 0 {
+		return 0
+	}
+	most := min(time.Second, l.c.cfg.Timeout/6)
+	d := min(most, 20*time.Millisecond<<min(round-1, 10))
+	return d/2 + rand.N(d/2+1)
+}
+
+// limitLocked bounds a dial, and then the handshake. It starts low, so that a
+// silent server costs a hold little of its T/2, and grows with each round, so
+// that a slow one is reached in the end.
+func (l *link) limitLocked() time.Duration {
+	t := l.c.cfg.Timeout
+	d := max(t/12, 100*time.Millisecond) << min(l.fails/len(l.addrs), 10)
+	return min(d, max(t/3, time.Second))
+}
+
+func (l *link) failed(addr string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active = time.Now()
+	l.fails++
+	l.errs[addr] = err
+}
+
+func (l *link) established(hs handshake) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active = time.Now()
+	l.fails = 0
+	l.last = hs
+}
+
+func (l *link) server() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cur != nil {
+		return l.cur.addr
+	}
+	return ""
+}
+
+func (l *link) idle() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.active)
+}
+
+// touch notes that the client's loop moves.
+func (l *link) touch() {
+	l.mu.Lock()
+	l.active = time.Now()
+	l.mu.Unlock()
+}
+
+// cut closes the TCP connection under the client, which then moves on to the
+// next server.
+func (l *link) cut() {
+	l.mu.Lock()
+	f := l.cur
+	l.mu.Unlock()
+	if f != nil {
+		f.cut()
+	}
+}
+
+// kill makes sure that the link never carries a request again.
+func (l *link) kill() {
+	l.mu.Lock()
+	if !l.dead {
+		l.dead = true
+		close(l.done)
+	}
+	l.mu.Unlock()
+	l.cut()
+}
+
+// close ends the session at the server if it can be reached, then the client.
+func (l *link) close(ctx context.Context) {
+	if l.zc.State() != zk.StateHasSession {
+		l.kill()
+	}
+	closed := make(chan struct{})
+	go func() { l.zc.Close(); close(closed) }() // takes up to 3 s (G33)
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+	l.kill()
+	select {
+	case <-l.drained():
+	case <-ctx.Done():
+	}
+}
+
+// drained is closed when the client's loop has ended.
+func (l *link) drained() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range l.ec {
+		}
+	}()
+	return done
+}
+
+// report tells how each server failed.
+func (l *link) report(servers []string) []ServerError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]ServerError, len(servers))
+	for i, s := range servers {
+		out[i] = ServerError{Server: s, Err: l.errs[s]}
+	}
+	return out
+}
+
+// ServerError is how one server failed; Err is nil if it was not tried to an
+// end.
+type ServerError struct {
+	Server string
+	Err    error
+}
+
+// DialError tells why no session could be had.
+type DialError struct {
+	Servers []ServerError
+	Err     error // why Dial gave up
+}
+
+func (e *DialError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "no session with any server: %v", e.Err)
+	for _, s := range e.Servers {
+		if s.Err == nil {
+			fmt.Fprintf(&b, "; %s: no answer yet", s.Server)
+		} else {
+			fmt.Fprintf(&b, "; %s: %v", s.Server, s.Err)
+		}
+	}
+	return b.String()
+}
+
+// Unwrap returns why Dial gave up and how the servers failed.
+func (e *DialError) Unwrap() []error {
+	out := []error{e.Err}
+	for _, s := range e.Servers {
+		if s.Err != nil {
+			out = append(out, s.Err)
+		}
+	}
+	return out
+}
+
+// quiet routes the client's log lines, which know no levels.
+type quiet struct{ l *slog.Logger }
+
+func (q quiet) Printf(format string, args ...any) {
+	q.l.Debug("zk: " + strings.TrimSpace(fmt.Sprintf(format, args...)))
+}

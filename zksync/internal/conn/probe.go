@@ -1,0 +1,237 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Why a guard reports a loss.
+var (
+	ErrSessionOver = errors.New("the ZooKeeper session is over")
+	ErrNoContact   = errors.New("no answer from the quorum for half the session timeout")
+	ErrNodeGone    = errors.New("the lock's node was deleted")
+)
+
+// elapsed is the time since t, by the larger of the monotonic and the wall
+// clock: the first stands still while the machine sleeps (lesson 64).
+func elapsed(t time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
+}
+
+// Alive reports whether the session is known to live now: less than half its
+// timeout ago a quorum write was sent that has been answered. Pings and reads
+// prove nothing: a follower cut off from its leader answers them while the
+// leader expires the session (lesson 63).
+func (c *Conn) Alive(session int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aliveLocked(session)
+}
+
+func (c *Conn) aliveLocked(session int64) bool {
+	return session != 0 && c.state.Session == session && elapsed(c.contact) < c.timeout/2
+}
+
+// Guard asks for the life of a session to be proven every sixth of its
+// timeout, with a transaction that names a node.
+type Guard struct {
+	c       *Conn
+	path    string
+	session int64
+	lost    func(reason error)
+}
+
+// Guard begins to guard the node path of a session that is alive. lost, if not
+// nil, is called once when the session is over, out of contact for T/2, or the
+// node gone; it must not block. Stop ends it.
+func (c *Conn) Guard(path string, session int64, lost func(reason error)) *Guard {
+	g := &Guard{c: c, path: path, session: session, lost: lost}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.guards[g] = struct{}{}
+	if !c.probing && !c.closed {
+		c.probing = true
+		c.wg.Add(1)
+		go c.probeLoop()
+	}
+	return g
+}
+
+// Stop ends the guard. A loss that was found already may still be reported.
+func (g *Guard) Stop() {
+	g.c.mu.Lock()
+	defer g.c.mu.Unlock()
+	delete(g.c.guards, g)
+}
+
+type probeResult struct {
+	gone string
+	err  error
+}
+
+// probeLoop runs while there are guards. It never waits for an answer: a probe
+// that none comes to is what it is there for.
+func (c *Conn) probeLoop() {
+	defer c.wg.Done()
+	var (
+		inflight chan probeResult
+		started  time.Time // the newest probe
+		epoch    uint64    // its connection
+		cut      bool      // that connection was given up for it
+	)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		if len(c.guards) == 0 || c.closed {
+			c.probing = false
+			c.mu.Unlock()
+			return
+		}
+		lost, paths := c.judgeLocked()
+		st, changed, t, contact := c.state, c.changed, c.timeout, c.contact
+		c.mu.Unlock()
+		for g, reason := range lost {
+			g.report(reason)
+		}
+
+		now := time.Now()
+		if started.IsZero() {
+			started = contact
+		}
+		due := started.Add(t / 6)
+		if epoch != 0 && st.Epoch != epoch {
+			due = now // a new connection: say at once that we live
+		}
+		if inflight == nil && st.Up && !now.Before(due) && len(paths) > 0 {
+			inflight, started, epoch, cut = make(chan probeResult, 1), now, st.Epoch, false
+			go c.probe(paths, inflight)
+			due = now.Add(t / 6)
+		}
+		if inflight != nil && !cut && !now.Before(started.Add(t/6)) {
+			cut = true
+			c.cut(epoch)
+		}
+		next := contact.Add(t / 2)
+		if inflight != nil && !cut || inflight == nil && st.Up {
+			if due.Before(next) || !next.After(now) {
+				next = due
+			}
+		}
+		wait := next.Sub(now)
+		if wait <= 0 {
+			wait = t / 6
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-c.life.Done():
+		case res := <-inflight:
+			inflight = nil
+			if res.gone != "" {
+				c.gone(res.gone)
+				started = started.Add(-t / 6) // one node hides the others: ask again
+			}
+		}
+	}
+}
+
+// judgeLocked takes out the guards that have lost, and returns the nodes to
+// ask for.
+func (c *Conn) judgeLocked() (lost map[*Guard]error, paths []string) {
+	alive := c.aliveLocked(c.state.Session)
+	for g := range c.guards {
+		var reason error
+		switch {
+		case g.session != c.state.Session:
+			reason = ErrSessionOver
+		case !alive && g.lost != nil:
+			reason = ErrNoContact
+		default:
+			paths = append(paths, g.path)
+			continue
+		}
+		if lost == nil {
+			lost = make(map[*Guard]error)
+		}
+		lost[g] = reason
+		delete(c.guards, g)
+	}
+	return lost, paths
+}
+
+func (g *Guard) report(reason error) {
+	if g.lost != nil {
+		g.lost(reason)
+	}
+}
+
+func (c *Conn) gone(path string) {
+	var lost []*Guard
+	c.mu.Lock()
+	for g := range c.guards {
+		if g.path == path {
+			lost = append(lost, g)
+			delete(c.guards, g)
+		}
+	}
+	c.mu.Unlock()
+	for _, g := range lost {
+		g.report(ErrNodeGone)
+	}
+}
+
+// probe checks the nodes, a bounded number in each transaction.
+func (c *Conn) probe(paths []string, out chan<- probeResult) {
+	const most = 32 << 10 // bytes of a request, far below what any server takes
+	for len(paths) > 0 {
+		n, size := 0, 0
+		for n < len(paths) && (n == 0 || size+len(paths[n])+32 < most) {
+			size += len(paths[n]) + 32
+			n++
+		}
+		gone, _, err := c.Check(paths[:n]...)
+		switch {
+		case err != nil:
+			out <- probeResult{err: err}
+			return
+		case gone >= 0:
+			out <- probeResult{gone: paths[gone]}
+			return
+		}
+		paths = paths[n:]
+	}
+	out <- probeResult{}
+}
+
+// cut closes the TCP connection if it is still the one of that epoch, so that
+// the client moves to another server.
+func (c *Conn) cut(epoch uint64) {
+	c.mu.Lock()
+	l, same := c.link, c.state.Epoch == epoch && c.state.Up
+	c.mu.Unlock()
+	if same && !c.foreign {
+		c.cfg.Logger.Warn("zksync: no answer from the quorum, moving to another server", "server", l.server())
+		l.cut()
+	}
+}
+
+// Prove makes sure that the session is alive and the node exists: by the clock
+// alone if the node is known otherwise, else by asking the quorum.
+func (c *Conn) Prove(session int64, path string) error {
+	gone, ran, err := c.Check(path)
+	switch {
+	case err != nil:
+		return err
+	case ran.Session() != session:
+		return ErrSessionOver
+	case gone >= 0:
+		return fmt.Errorf("%w: %s", ErrNodeGone, path)
+	case !c.Alive(session):
+		return ErrNoContact
+	}
+	return nil
+}

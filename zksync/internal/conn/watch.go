@@ -1,0 +1,150 @@
+package conn
+
+import (
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// keepData bounds the data that a watch keeps of its node.
+const keepData = 4 << 10
+
+// Watch is a get-watch on one node, shared by all who wait for that node on
+// this connection: the client can't take a watch back, so one a path is all
+// there may ever be (lesson 31). It is over at the first event on its node, or
+// with the TCP connection it was set on, whichever comes first.
+type Watch struct {
+	Path  string
+	Epoch uint64  // of the connection that answered it
+	Data  []byte  // the node's data when it was set, at most 4 KiB of it
+	Stat  zk.Stat // likewise
+
+	armed chan struct{} // closed when the server has answered
+	err   error         // its answer; written before armed is closed
+	done  chan struct{}
+	once  sync.Once
+	event zk.EventType // what ended it, 0: the connection; before done is closed
+	after []func()     // guarded by Conn.mu
+}
+
+// Done is closed when the watch is over.
+func (w *Watch) Done() <-chan struct{} { return w.done }
+
+// Over reports whether the watch is over, and whether that was because its
+// node was deleted.
+func (w *Watch) Over() (over, deleted bool) {
+	select {
+	case <-w.done:
+		return true, w.event == zk.EventNodeDeleted
+	default:
+		return false, false
+	}
+}
+
+// Watch returns the watch on path, which costs no request if one is set
+// already. zk.ErrNoNode: there is no such node, and no watch is left (an
+// exists-watch would leave one for ever, lesson 30).
+func (c *Conn) Watch(path string) (*Watch, error) {
+	c.mu.Lock()
+	w := c.watches[path]
+	if w == nil {
+		w = &Watch{Path: path, armed: make(chan struct{}), done: make(chan struct{})}
+		c.watches[path] = w // before the request: its event may overtake us
+		c.mu.Unlock()
+		c.arm(w)
+	} else {
+		c.mu.Unlock()
+	}
+	select {
+	case <-w.armed:
+	case <-c.life.Done():
+		return nil, ErrClosed
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w, nil
+}
+
+func (c *Conn) arm(w *Watch) {
+	var events <-chan zk.Event
+	ran, err := c.do(false, func(zc *zk.Conn) error {
+		data, stat, ch, err := zc.GetW(w.Path)
+		if err != nil {
+			return err
+		}
+		events = ch
+		w.Data, w.Stat = append([]byte(nil), data[:min(len(data), keepData)]...), *stat
+		return nil
+	})
+	c.mu.Lock()
+	w.err, w.Epoch = err, ran.After.Epoch
+	// The client sets a lost connection's watches again by itself, but when it
+	// does is not known here: only a watch that was asked for and answered on
+	// one connection counts.
+	if err != nil || ran.Before.Epoch != ran.After.Epoch || !ran.After.Up {
+		c.endLocked(w, 0)
+	}
+	if events != nil && c.foreign && !c.closed {
+		c.wg.Add(1)
+		go c.forward(w, events)
+	}
+	c.mu.Unlock()
+	close(w.armed)
+}
+
+// forward brings the event of a client that is the program's own.
+func (c *Conn) forward(w *Watch, events <-chan zk.Event) {
+	defer c.wg.Done()
+	select {
+	case ev := <-events:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if ev.Type == zk.EventNotWatching {
+			ev.Type = 0
+		}
+		c.endLocked(w, ev.Type)
+	case <-c.life.Done():
+	}
+}
+
+// fire ends the watch on path. The client calls it for each event, in the
+// order in which they came.
+func (c *Conn) fire(path string, event zk.EventType) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.watches[path]; w != nil && event != zk.EventNodeCreated {
+		c.endLocked(w, event)
+	}
+}
+
+func (c *Conn) dropWatchesLocked() {
+	for _, w := range c.watches {
+		c.endLocked(w, 0)
+	}
+}
+
+func (c *Conn) endLocked(w *Watch, event zk.EventType) {
+	if c.watches[w.Path] == w {
+		delete(c.watches, w.Path)
+	}
+	w.once.Do(func() {
+		w.event = event
+		close(w.done)
+		for _, f := range w.after {
+			go f()
+		}
+		w.after = nil
+	})
+}
+
+// After runs f in a goroutine of its own once w is over.
+func (c *Conn) After(w *Watch, f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if over, _ := w.Over(); over {
+		go f()
+		return
+	}
+	w.after = append(w.after, f)
+}

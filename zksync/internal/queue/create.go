@@ -1,0 +1,156 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// create puts the entry's nodes in line, under a GUID that no other attempt
+// has (lesson 4). When it fails, the nodes are known not to exist, or recorded
+// for Remove.
+func (e *Entry) create(ctx context.Context) error {
+	for {
+		if _, err := e.c.Await(ctx); err != nil {
+			return err
+		}
+		e.own(znode.NewGUID())
+		paths := make([]string, len(e.order.Places))
+		for i, p := range e.order.Places {
+			paths[i] = path.Join(p.Parent, znode.Prefix(p.Kind, e.guid))
+		}
+		made, ran, err := e.c.Create(paths, e.order.Data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+		switch {
+		case err == nil && ran.Session() != 0:
+			e.stands(ran.Session(), made)
+			return nil
+		case err == nil || conn.Classify(err) == conn.Unknown:
+			// Made, perhaps; by the session before or by the one after (G3).
+			found, err := e.resolve(ran)
+			if err != nil {
+				return err
+			}
+			if found {
+				return nil
+			}
+		case errors.Is(err, zk.ErrNoNode):
+			if err := e.parents(ctx); err != nil {
+				e.disown()
+				return err
+			}
+		case conn.Classify(err) == conn.Answered, errors.Is(err, conn.ErrClosed):
+			e.disown()
+			return err
+		}
+		e.disown()
+	}
+}
+
+// resolve finds out what became of a create whose outcome is not known, and
+// takes over the nodes if they are of the present session. It does not look at
+// any ctx: somebody has to answer for the nodes, however long it takes.
+func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
+	for {
+		st, err := e.c.Await(context.Background())
+		if err != nil {
+			return false, err
+		}
+		if st.Session != ran.Before.Session && st.Session != ran.After.Session {
+			return false, nil // every session it may belong to is over
+		}
+		nodes, sure, err := e.find()
+		if err != nil {
+			return false, err
+		}
+		if now, _ := e.c.State(); !sure || now.Epoch != st.Epoch {
+			continue
+		}
+		if len(nodes) == 0 {
+			return false, nil
+		}
+		stat, _, err := e.c.Stat(nodes[0])
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return false, nil
+		case err != nil:
+			if conn.Classify(err) == conn.Answered {
+				return false, err
+			}
+			continue
+		}
+		e.stands(stat.EphemeralOwner, nodes)
+		if stat.EphemeralOwner == st.Session && len(nodes) == len(e.order.Places) {
+			return true, nil
+		}
+		// Of the session that is dying: it would vanish under us (lesson 3).
+		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+			return false, err
+		}
+		return false, nil
+	}
+}
+
+// find looks for the nodes of the present GUID. Without the Sync a server that
+// lags would hide them, and the client would wait behind itself (lesson 2).
+// sure is false when the connection failed.
+func (e *Entry) find() (nodes []string, sure bool, err error) {
+	for _, p := range e.order.Places {
+		_, err := e.c.Sync(p.Parent)
+		var names []string
+		if err == nil || errors.Is(err, zk.ErrNoNode) {
+			names, _, err = e.c.Children(p.Parent)
+		}
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			continue
+		case errors.Is(err, conn.ErrClosed):
+			return nil, false, err
+		case conn.Classify(err) != conn.Answered:
+			return nil, false, nil
+		case err != nil:
+			return nil, false, err
+		}
+		for _, n := range names {
+			if name, ok := znode.Parse(n); ok && name.HasGUID && name.GUID == e.guid {
+				nodes = append(nodes, path.Join(p.Parent, n))
+				break
+			}
+		}
+	}
+	return nodes, true, nil
+}
+
+// parents makes the queues' paths. They may vanish again at any time, which is
+// what containers do: the caller loops.
+func (e *Entry) parents(ctx context.Context) error {
+	for _, p := range e.order.Places {
+		if err := e.makePath(ctx, p.Parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Entry) makePath(ctx context.Context, p string) error {
+	for {
+		if _, err := e.c.Await(ctx); err != nil {
+			return err
+		}
+		err := e.c.CreateParent(p, e.order.ACL)
+		switch {
+		case err == nil, errors.Is(err, zk.ErrNodeExists):
+			return nil
+		case errors.Is(err, zk.ErrNoNode) && path.Dir(p) != "/":
+			if err := e.makePath(ctx, path.Dir(p)); err != nil {
+				return err
+			}
+		case errors.Is(err, conn.ErrClosed), conn.Classify(err) == conn.Answered:
+			return err
+		}
+	}
+}

@@ -1,0 +1,283 @@
+// Package queue is the one engine of all locks: stand in line at a path, wait
+// for your turn, leave. What makes a lock a mutex or something else is a Rule.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// The errors of Stand that are the lock's own; all others are the connection's
+// or the context's cause.
+var (
+	ErrBusy      = errors.New("somebody is in line")
+	ErrExhausted = errors.New("sequence numbers exhausted")
+)
+
+// errAgain: the node in line is gone, or its session: stand at the end again.
+var errAgain = errors.New("stand in line again")
+
+// Client is what the engine needs of a connection; *conn.Conn is one. Its
+// calls block until they are answered or flushed, and are made in goroutines
+// that can wait.
+type Client interface {
+	Await(ctx context.Context) (conn.State, error)
+	State() (conn.State, <-chan struct{})
+	Timeout() time.Duration
+	Alive(session int64) bool
+	Mine(session int64) bool
+	Ordered() bool
+	Create(paths []string, data []byte, flags int32, acl []zk.ACL) ([]string, conn.Ran, error)
+	CreateParent(path string, acl []zk.ACL) error
+	Delete(path string) (conn.Ran, error)
+	Children(path string) ([]string, conn.Ran, error)
+	Stat(path string) (*zk.Stat, conn.Ran, error)
+	Sync(path string) (conn.Ran, error)
+	Watch(path string) (*conn.Watch, error)
+	Guard(path string, session int64, lost func(error)) *conn.Guard
+	Prove(session int64, path string) error
+}
+
+// Verdict is what a rule says of a place in line.
+type Verdict struct {
+	Held bool // it is our turn
+	// Watch is the index of the node whose end may make it our turn.
+	Watch int
+	// Sole: the end of that node alone makes it our turn, whatever else
+	// happens in the line meanwhile.
+	Sole bool
+}
+
+// Rule decides who blocks whom: line is in order, own is the index of the node
+// that asks. It must not look behind own: who comes later never blocks
+// (lesson 15).
+type Rule func(line []znode.Name, own int) Verdict
+
+// First is the rule of a mutex: it is the turn of whoever is first. The one
+// before is watched, so that each release wakes one.
+func First(line []znode.Name, own int) Verdict {
+	if own == 0 {
+		return Verdict{Held: true}
+	}
+	// A write node may end because a read node of its holder took its place.
+	return Verdict{Watch: own - 1, Sole: own == 1 && line[0].Kind != znode.Write}
+}
+
+// Place is a queue to stand in, and how.
+type Place struct {
+	Parent string // the lock's path
+	Kind   znode.Kind
+	Rule   Rule
+}
+
+// Order says where to stand, as what, and how. All nodes of an order are made
+// in one transaction.
+type Order struct {
+	Places []Place
+	Data   []byte
+	ACL    []zk.ACL
+	Try    bool // don't wait: ErrBusy
+	Fence  bool // the fence is wanted: one more read, beside the listing
+	// Blocked is told whom the entry waits for, each time that changes.
+	Blocked func(Blocker)
+}
+
+// Blocker is the node an entry waits for.
+type Blocker struct {
+	Path  string
+	Data  []byte
+	Stat  zk.Stat
+	Place int  // our place in line: 1 is the next
+	Local bool // the node is of our own session
+}
+
+// Entry stands in line. Stand and then Remove are called once each, one after
+// the other; the rest may be called by several goroutines once Stand has
+// succeeded.
+type Entry struct {
+	c     Client
+	order Order
+	place atomic.Int32 // in line; 0: not known
+
+	// Written by Stand.
+	guid    znode.GUID   // of the attempt whose nodes stand
+	owned   bool         // guid is registered
+	session int64        // the session that owns the nodes
+	nodes   []string     // full paths, one a place
+	fence   atomic.Int64 // czxid of the nodes, once known
+
+	mu   sync.Mutex
+	left []string // guarded by mu; nodes not known to be gone
+}
+
+// New returns an entry that stands nowhere yet.
+func New(c Client, o Order) *Entry { return &Entry{c: c, order: o} }
+
+// Node returns the full path of the entry's first node, or "".
+func (e *Entry) Node() string {
+	if len(e.nodes) == 0 {
+		return ""
+	}
+	return e.nodes[0]
+}
+
+// Left returns the nodes that are not known to be gone. It may be called at any
+// time.
+func (e *Entry) Left() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.left
+}
+
+func (e *Entry) stands(session int64, nodes []string) {
+	e.session, e.nodes = session, nodes
+	e.mu.Lock()
+	e.left = nodes
+	e.mu.Unlock()
+}
+
+// Session returns the session that owns the nodes.
+func (e *Entry) Session() int64 { return e.session }
+
+// Fence returns the zxid of the transaction that made the nodes; 0 unless the
+// order asked for it or the entry had to wait.
+func (e *Entry) Fence() int64 { return e.fence.Load() }
+
+// Learn asks for the fence.
+func (e *Entry) Learn() error {
+	err := e.learn(0)
+	if errors.Is(err, zk.ErrNoNode) || err == errAgain {
+		return conn.ErrNodeGone
+	}
+	return err
+}
+
+// Position returns the place in line that was seen last: 1 is the next, 0 not
+// known. It may be called at any time.
+func (e *Entry) Position() int { return int(e.place.Load()) }
+
+// Stand gets in line and waits until it is the entry's turn: then it returns
+// nil, and the nodes exist, the session lives, and nobody who follows the rule
+// can hold before Remove. Otherwise it returns an error; either way Remove has
+// to be called in the end.
+func (e *Entry) Stand(ctx context.Context) error {
+	if e.order.Try {
+		if err := e.look(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		err := e.create(ctx)
+		if err == nil {
+			err = e.wait(ctx)
+		}
+		if err != errAgain {
+			return err
+		}
+		if e.order.Try {
+			return fmt.Errorf("%w: %w", conn.ErrSessionOver, zk.ErrSessionExpired)
+		}
+		// What stood is gone or must go; the next attempt has its own name.
+		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+			return err
+		}
+	}
+}
+
+// look tells whether standing in line would be in vain, before it is done: a
+// refusal costs this one read and leaves no trace.
+func (e *Entry) look(ctx context.Context) error {
+	for _, p := range e.order.Places {
+		for {
+			if _, err := e.c.Await(ctx); err != nil {
+				return err
+			}
+			names, _, err := e.c.Children(p.Parent)
+			if errors.Is(err, zk.ErrNoNode) {
+				break
+			}
+			if conn.Classify(err) != conn.Answered {
+				if errors.Is(err, conn.ErrClosed) {
+					return err
+				}
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			line := append(e.parse(p, names), znode.Name{Kind: p.Kind})
+			if !p.Rule(line, len(line)-1).Held {
+				e.place.Store(int32(len(line) - 1))
+				return ErrBusy
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// parse orders the lock nodes among names and deletes what this process has
+// forgotten there.
+func (e *Entry) parse(p Place, names []string) []znode.Name {
+	line := make([]znode.Name, 0, len(names))
+	for _, n := range names {
+		if name, ok := znode.Parse(n); ok {
+			line = append(line, name)
+			if name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) {
+				go sweep(e.c, path.Join(p.Parent, n), name.GUID)
+			}
+		}
+	}
+	znode.Sort(line)
+	return line
+}
+
+// wait waits for the turn in each place. The order does not matter: a place in
+// line only gets better.
+func (e *Entry) wait(ctx context.Context) error {
+	for i := range e.order.Places {
+		if err := e.walk(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owned holds the GUIDs of this process that somebody answers for.
+var owned sync.Map
+
+func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
+
+func (e *Entry) own(g znode.GUID) {
+	e.guid, e.owned = g, true
+	owned.Store(g, nil)
+}
+
+func (e *Entry) disown() {
+	if e.owned {
+		e.owned = false
+		owned.Delete(e.guid)
+	}
+}
+
+// sweep deletes a node of this process that nobody answers for, if it is of a
+// session of ours: a copy of the process elsewhere has others.
+func sweep(c Client, node string, g znode.GUID) {
+	if _, busy := owned.LoadOrStore(g, nil); busy {
+		return
+	}
+	defer owned.Delete(g)
+	if st, _, err := c.Stat(node); err == nil && c.Mine(st.EphemeralOwner) {
+		c.Delete(node)
+	}
+}

@@ -1,0 +1,69 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+)
+
+// Remove deletes the entry's nodes and returns once they are known to be gone,
+// which may take as long as the servers are away: it is called where that can
+// be waited for, and it looks at no ctx (lesson 6). The result is nil if the
+// nodes stood to the end, conn.ErrNodeGone or conn.ErrSessionOver if they had
+// gone before, which means that a lock was lost; conn.ErrClosed if the
+// connection was closed first; and the server's refusal if it will not delete.
+func (e *Entry) Remove() error {
+	var first error
+	for left := e.Left(); len(left) > 0; left = e.Left() {
+		err := e.removeNode(left[0])
+		if first == nil {
+			first = err
+		}
+		if errors.Is(err, conn.ErrClosed) {
+			return err
+		}
+		e.mu.Lock()
+		e.left = left[1:]
+		e.mu.Unlock()
+	}
+	e.disown()
+	return first
+}
+
+func (e *Entry) removeNode(node string) error {
+	unknown := false
+	pause := 5 * time.Millisecond
+	for {
+		st, err := e.c.Await(context.Background())
+		if err != nil {
+			return err
+		}
+		over := st.Session != e.session
+		_, err = e.c.Delete(node)
+		switch {
+		case errors.Is(err, conn.ErrClosed):
+			return err
+		case over && conn.Classify(err) == conn.Answered:
+			return conn.ErrSessionOver
+		case err == nil:
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			if unknown {
+				return nil // an earlier try did it (lesson 46)
+			}
+			return conn.ErrNodeGone
+		case conn.Classify(err) == conn.Answered:
+			return err // a refusal stays one (lesson 45)
+		case conn.Classify(err) == conn.Unknown:
+			unknown = true
+		}
+		// Await does the waiting while there is no connection; this is for
+		// errors that come at once on one that is up.
+		time.Sleep(pause)
+		pause = min(2*pause, time.Second)
+	}
+}

@@ -1,0 +1,213 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// walk waits until it is the turn of the entry's node in place i. It decides
+// again, with a fresh listing, after everything that might have changed the
+// answer: the blocker's end or change, the own node's, a lost connection.
+func (e *Entry) walk(ctx context.Context, i int) error {
+	var told string // the blocker that Blocked was told of
+	for {
+		st, err := e.c.Await(ctx)
+		if err != nil {
+			return err
+		}
+		if st.Session != e.session {
+			return errAgain
+		}
+		line, own, err := e.list(i)
+		if err != nil || line == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if znode.Exhausted(line, own) {
+			return ErrExhausted
+		}
+		v := e.order.Places[i].Rule(line, own)
+		e.place.Store(int32(own))
+		if v.Held {
+			switch err := e.certify(i); {
+			case err == nil:
+				return nil
+			case again(err):
+				continue
+			default:
+				return err
+			}
+		}
+		if e.order.Try {
+			return ErrBusy
+		}
+		blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
+		if err := e.block(ctx, i, own, blocker, v.Sole, &told); !again(err) {
+			return err
+		}
+	}
+}
+
+// errLook asks for another listing.
+var errLook = errors.New("look again")
+
+// again tells whether err asks for another look, not for an end. Whatever is
+// not an answer is no reason to give up: the connection heals or the ctx ends.
+func again(err error) bool {
+	return err != nil && (err == errLook || errors.Is(err, conn.ErrNoContact) ||
+		!errors.Is(err, errAgain) && !errors.Is(err, conn.ErrClosed) && !isCtx(err) &&
+			conn.Classify(err) != conn.Answered)
+}
+
+// list returns the line at place i and our index in it. Without an answer line
+// is nil; without our node the error is errAgain.
+func (e *Entry) list(i int) (line []znode.Name, own int, err error) {
+	p := e.order.Places[i]
+	var fence chan error
+	if e.order.Fence && e.fence.Load() == 0 {
+		fence = make(chan error, 1) // beside the listing, not after it
+		go func() { fence <- e.learn(i) }()
+	}
+	names, ran, err := e.c.Children(p.Parent)
+	if fence != nil {
+		if ferr := <-fence; err == nil && ferr != nil {
+			err = ferr
+		}
+	}
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil, 0, errAgain // our node is gone, with its parent or without
+	case errors.Is(err, conn.ErrClosed), err == errAgain:
+		return nil, 0, err
+	case conn.Classify(err) != conn.Answered:
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case ran.Session() != e.session:
+		return nil, 0, nil
+	}
+	line = e.parse(p, names)
+	mine := path.Base(e.nodes[i])
+	for own := range line {
+		if line[own].Raw == mine {
+			return line, own, nil
+		}
+	}
+	return nil, 0, errAgain // lesson 27
+}
+
+// learn sets a watch on our own node, and so gets to know its czxid.
+func (e *Entry) learn(i int) error {
+	w, err := e.c.Watch(e.nodes[i])
+	if err != nil {
+		return err
+	}
+	if w.Stat.EphemeralOwner != e.session {
+		return errAgain
+	}
+	e.fence.Store(w.Stat.Czxid)
+	return nil
+}
+
+// certify is the last look before a grant on a listing that shows our node: the
+// session that owns it lives, by the clock at this moment or by an answer of
+// the quorum.
+func (e *Entry) certify(i int) error {
+	if e.c.Alive(e.session) {
+		return nil
+	}
+	err := e.c.Prove(e.session, e.nodes[i])
+	if errors.Is(err, conn.ErrSessionOver) || errors.Is(err, conn.ErrNodeGone) {
+		return errAgain
+	}
+	return err
+}
+
+// block waits at place i for the blocker. nil: it is our turn, without a read;
+// errLook: decide again.
+func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, told *string) error {
+	wb, err := e.c.Watch(blocker)
+	if errors.Is(err, zk.ErrNoNode) {
+		return errLook // gone between the listing and now (lesson 24)
+	}
+	if err != nil {
+		return err
+	}
+	wo, err := e.c.Watch(e.nodes[i])
+	if errors.Is(err, zk.ErrNoNode) {
+		return errAgain
+	}
+	if err != nil {
+		return err
+	}
+	if wo.Stat.EphemeralOwner != e.session {
+		return errAgain
+	}
+	e.fence.Store(wo.Stat.Czxid)
+	local := wb.Stat.EphemeralOwner == e.session
+	if *told != blocker && e.order.Blocked != nil {
+		*told = blocker
+		e.order.Blocked(Blocker{Path: blocker, Data: wb.Data, Stat: wb.Stat, Place: place, Local: local})
+	}
+	if sole {
+		// The next in line keeps its clock valid, so that its turn costs no
+		// request when it comes.
+		defer e.c.Guard(e.nodes[i], e.session, nil).Stop()
+	}
+	// The watches tell all there is to tell; that they stand is checked now and
+	// then all the same (G13).
+	poll := time.NewTicker(max(e.c.Timeout(), time.Second))
+	defer poll.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-wb.Done():
+			waiting = false
+		case <-wo.Done():
+			return errLook
+		case <-ctx.Done():
+			return ctxEnd{context.Cause(ctx)}
+		case <-poll.C:
+			if _, _, err := e.c.Stat(blocker); errors.Is(err, zk.ErrNoNode) {
+				return errLook
+			}
+		}
+	}
+	if !sole || !e.turned(wb, wo, local) {
+		return errLook
+	}
+	return e.certify(i)
+}
+
+// turned tells whether the end of the only blocker proves, without a read,
+// that it is our turn: it was deleted; it was not of our own session, whose
+// nodes end together in any order; our own node was watched on the same
+// connection, which is still up, and no event on it has come before, on a feed
+// that keeps the order (lesson 59).
+func (e *Entry) turned(wb, wo *conn.Watch, local bool) bool {
+	_, deleted := wb.Over()
+	over, _ := wo.Over()
+	st, _ := e.c.State()
+	return deleted && !local && !over && e.c.Ordered() && wb.Epoch == wo.Epoch &&
+		st.Up && st.Epoch == wb.Epoch && st.Session == e.session
+}
+
+// ctxEnd marks the end of a ctx, whose cause may be any error.
+type ctxEnd struct{ cause error }
+
+func (e ctxEnd) Error() string { return fmt.Sprint(e.cause) }
+func (e ctxEnd) Unwrap() error { return e.cause }
+
+func isCtx(err error) bool {
+	var c ctxEnd
+	return errors.As(err, &c)
+}

@@ -1,0 +1,102 @@
+package wire
+
+import "fmt"
+
+// CheckReply reports whether body, which follows the header of a reply to op
+// that has no error, is what go-zookeeper v1.0.4 can decode: everything it reads
+// lies within body, no string or vector has a negative length, no vector claims
+// more items than there are bytes for, and a multi's results are complete and of
+// the kinds it knows. Bytes that follow are tolerated, and so is any body of an
+// op that is not known here, since that client never asks for one.
+//
+// The error wraps ErrMalformed. The request has then been carried out by the
+// server all the same; only its answer can't be told.
+func CheckReply(op Op, body []byte) error {
+	d := NewDecoder(body)
+	switch op {
+	case OpCreate, OpCreateContainer, OpCreateTTL, OpSync:
+		// A Stat follows in the answers to the middle two, which the client
+		// does not read.
+		d.text()
+	case OpCreate2:
+		d.text()
+		d.skipStat()
+	case OpExists, OpSetData, OpSetACL, OpCheck:
+		d.skipStat()
+	case OpGetData, OpReconfig:
+		d.Buffer()
+		d.skipStat()
+	case OpGetACL:
+		d.skipACLs()
+		d.skipStat()
+	case OpGetChildren:
+		d.skipStrings()
+	case OpGetChildren2:
+		d.skipStrings()
+		d.skipStat()
+	case OpMulti:
+		d.skipMulti()
+	case OpAddWatch:
+		d.Int32()
+	}
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("reply to %v: %w", op, err)
+	}
+	return nil
+}
+
+// CheckEvent reports whether body, which follows the header of a frame with xid
+// -1, is a watch event that go-zookeeper v1.0.4 can decode. An event whose type
+// is not positive is refused: the client would hand it on as one of its own
+// about the session. The error wraps ErrMalformed.
+func CheckEvent(body []byte) error {
+	d := NewDecoder(body)
+	kind := d.Int32()
+	d.Int32()
+	d.text()
+	if d.err == nil && kind <= 0 {
+		d.fail("event of type %d", kind)
+	}
+	if err := d.Err(); err != nil {
+		return fmt.Errorf("event: %w", err)
+	}
+	return nil
+}
+
+func (d *Decoder) skipStat() { d.take(statLen, "stat") }
+
+func (d *Decoder) skipStrings() {
+	for range d.Count(4) {
+		d.text()
+	}
+}
+
+func (d *Decoder) skipACLs() {
+	for range d.Count(aclLen) {
+		d.Int32()
+		d.text()
+		d.text()
+	}
+}
+
+// skipMulti reads the results of a multi up to and including the header that
+// ends them.
+func (d *Decoder) skipMulti() {
+	for d.err == nil {
+		h := d.MultiHeader()
+		if d.err != nil || h.Done {
+			return
+		}
+		switch h.Type {
+		case OpError:
+			d.Int32()
+		case OpCreate:
+			d.text()
+		case OpSetData:
+			d.skipStat()
+		case OpDelete, OpCheck:
+		default:
+			d.fail("multi result of type %v", h.Type)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package znode
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxInfo    = 256     // bytes that Encode makes, at most
+	maxForeign = 4 << 10 // bytes that DecodeInfo looks at, at most
+	maxText    = 40      // bytes of each text
+)
+
+// Info is what a node's data tells about whoever stands in line there. It is for
+// people and tools to read; no lock decides by it. The zero value tells nothing.
+type Info struct {
+	Identity    string // of the session: WithIdentity
+	Host        string
+	PID         int // 0 and below are left out
+	OwnerID     string
+	OwnerName   string
+	TraceParent string // W3C traceparent; left out unless it is one
+}
+
+// Encode returns the node's data: JSON of at most 256 bytes, without the fields
+// that are empty. Every text is cut to 40 bytes, and where they are too long
+// together the owner's name, then the host, then the identity are cut further;
+// never within a character. Invalid UTF-8, and characters that move a terminal's
+// cursor or turn its writing round, become U+FFFD.
+func (i Info) Encode() []byte {
+	i = i.clean()
+	if i.PID < 0 {
+		i.PID = 0
+	}
+	b := i.appendJSON(make([]byte, 0, maxInfo))
+	for _, text := range []*string{&i.OwnerName, &i.Host, &i.Identity} {
+		if len(b) <= maxInfo {
+			break
+		}
+		*text = shorten(*text, len(b)-maxInfo)
+		b = i.appendJSON(b[:0])
+	}
+	return b
+}
+
+// clean returns i with texts that can be shown and that are not too long.
+func (i Info) clean() Info {
+	for _, text := range []*string{&i.Identity, &i.Host, &i.OwnerID, &i.OwnerName} {
+		*text = cleanText(*text)
+	}
+	if !isTraceParent(i.TraceParent) {
+		i.TraceParent = ""
+	}
+	return i
+}
+
+// appendJSON appends i, which is clean, as JSON.
+func (i Info) appendJSON(b []byte) []byte {
+	b = append(b, `{"v":1`...)
+	b = appendField(b, ',', "id", i.Identity)
+	b = appendField(b, ',', "host", i.Host)
+	if i.PID != 0 {
+		b = append(b, `,"pid":`...)
+		b = strconv.AppendInt(b, int64(i.PID), 10)
+	}
+	if i.OwnerID != "" || i.OwnerName != "" {
+		b = append(b, `,"owner":`...)
+		between := byte('{')
+		if i.OwnerID != "" {
+			b = appendField(b, between, "id", i.OwnerID)
+			between = ','
+		}
+		b = appendField(b, between, "name", i.OwnerName)
+		b = append(b, '}')
+	}
+	b = appendField(b, ',', "tp", i.TraceParent)
+	return append(b, '}')
+}
+
+// appendField appends a member whose text has no control characters: only two
+// characters need an escape.
+func appendField(b []byte, before byte, key, text string) []byte {
+	if text == "" {
+		return b
+	}
+	b = append(b, before, '"')
+	b = append(b, key...)
+	b = append(b, `":"`...)
+	for i := range len(text) {
+		if text[i] == '"' || text[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, text[i])
+	}
+	return append(b, '"')
+}
+
+// shorten cuts characters off the end of text until its JSON is at least by
+// bytes shorter, or nothing is left.
+func shorten(text string, by int) string {
+	for by > 0 && text != "" {
+		r, n := utf8.DecodeLastRuneInString(text)
+		if r == '"' || r == '\\' {
+			by--
+		}
+		by -= n
+		text = text[:len(text)-n]
+	}
+	return text
+}
+
+// cleanText makes text fit to be shown, in at most maxText bytes.
+func cleanText(text string) string {
+	ok := len(text) <= maxText
+	for i := 0; ok && i < len(text); i++ {
+		ok = ' ' <= text[i] && text[i] <= '~'
+	}
+	if ok {
+		return text
+	}
+	b := make([]byte, 0, maxText)
+	for _, r := range text { // an invalid byte comes as U+FFFD
+		if unshowable(r) {
+			r = utf8.RuneError
+		}
+		if len(b)+utf8.RuneLen(r) > maxText {
+			break
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return string(b)
+}
+
+// unshowable reports whether r is a control character, a line separator or one
+// that changes the direction of what follows.
+func unshowable(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// isTraceParent reports whether s is a W3C traceparent of the length of version
+// 00: version, trace, parent and flags in lower-case hex, where the version is
+// not ff and neither trace nor parent is all zeros.
+func isTraceParent(s string) bool {
+	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return false
+	}
+	for _, part := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
+		for i := range len(part) {
+			if c := part[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return s[:2] != "ff" && strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+}
+
+// DecodeInfo reads a node's data. It returns false for what is not such a
+// payload of version 1: other people's data, more than 4 KiB, JSON of another
+// shape. What it returns is fit to be shown: texts are cut, and characters
+// replaced, as Encode does it, and a TraceParent is well formed or empty.
+func DecodeInfo(data []byte) (Info, bool) {
+	if len(data) > maxForeign {
+		return Info{}, false
+	}
+	var p struct {
+		V     int    `json:"v"`
+		ID    string `json:"id"`
+		Host  string `json:"host"`
+		PID   int64  `json:"pid"`
+		Owner struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		} `json:"owner"`
+		TP string `json:"tp"`
+	}
+	if err := json.Unmarshal(data, &p); err != nil || p.V != 1 || p.PID < 0 || p.PID > math.MaxInt {
+		return Info{}, false
+	}
+	return Info{
+		Identity:    p.ID,
+		Host:        p.Host,
+		PID:         int(p.PID),
+		OwnerID:     p.Owner.ID,
+		OwnerName:   p.Owner.Name,
+		TraceParent: p.TP,
+	}.clean(), true
+}
+
+// IsRevoke reports whether a node's data asks its holder to let go: Curator's
+// word "__REVOKE__", or "unlock", and nothing around it.
+func IsRevoke(data []byte) bool {
+	return string(data) == "__REVOKE__" || string(data) == "unlock"
+}

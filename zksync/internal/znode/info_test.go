@@ -1,0 +1,211 @@
+package znode
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const tp = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+func TestInfoEncode(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		info Info
+		want string
+	}{
+		{"nothing", Info{}, `{"v":1}`},
+		{"all", Info{"billing", "web-1", 4711, "o1", "order 7", tp},
+			`{"v":1,"id":"billing","host":"web-1","pid":4711,"owner":{"id":"o1","name":"order 7"},"tp":"` + tp + `"}`},
+		{"owner's id", Info{OwnerID: "o1"}, `{"v":1,"owner":{"id":"o1"}}`},
+		{"owner's name", Info{OwnerName: "n"}, `{"v":1,"owner":{"name":"n"}}`},
+		{"pid", Info{PID: 1}, `{"v":1,"pid":1}`},
+		{"negative pid", Info{PID: -1}, `{"v":1}`},
+		{"escapes", Info{Identity: `a"b\c</x>&'`}, `{"v":1,"id":"a\"b\\c</x>&'"}`},
+		{"long", Info{Identity: strings.Repeat("a", 41)}, `{"v":1,"id":"` + strings.Repeat("a", 40) + `"}`},
+		{"rune at the cut", Info{Identity: strings.Repeat("a", 39) + "é"}, `{"v":1,"id":"` + strings.Repeat("a", 39) + `"}`},
+		{"rune before the cut", Info{Identity: strings.Repeat("a", 38) + "é"}, `{"v":1,"id":"` + strings.Repeat("a", 38) + `é"}`},
+		{"invalid", Info{Identity: "a\xffb\xc3"}, "{\"v\":1,\"id\":\"a\ufffdb\ufffd\"}"},
+		{"controls", Info{Identity: "a\x1b[2J\n\x7f\u0085\u2028\u202e"}, "{\"v\":1,\"id\":\"a\ufffd[2J\ufffd\ufffd\ufffd\ufffd\ufffd\"}"},
+		{"no traceparent", Info{TraceParent: tp[:54]}, `{"v":1}`},
+	} {
+		got := string(tt.info.Encode())
+		if got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+		checkEncoded(t, tt.info)
+	}
+}
+
+// checkEncoded checks what holds for every Info's encoding, and returns it as it
+// is read back.
+func checkEncoded(t *testing.T, info Info) Info {
+	t.Helper()
+	data := info.Encode()
+	if len(data) > 256 || !json.Valid(data) || !utf8.Valid(data) {
+		t.Fatalf("%d bytes: %q", len(data), data)
+	}
+	got, ok := DecodeInfo(data)
+	if !ok {
+		t.Fatalf("%q is not read back", data)
+	}
+	if again := got.Encode(); string(again) != string(data) {
+		t.Fatalf("%q became %q", data, again)
+	}
+	for _, p := range [][2]string{
+		{got.Identity, info.Identity}, {got.Host, info.Host}, {got.OwnerID, info.OwnerID}, {got.OwnerName, info.OwnerName},
+	} {
+		if len(p[0]) > 40 || !strings.HasPrefix(strings.Map(replace, strings.ToValidUTF8(each(p[1]), "\ufffd")), p[0]) {
+			t.Fatalf("%q became %q", p[1], p[0])
+		}
+	}
+	return got
+}
+
+// each separates invalid bytes, of which ToValidUTF8 replaces only whole runs.
+func each(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func replace(r rune) rune {
+	if unshowable(r) {
+		return utf8.RuneError
+	}
+	return r
+}
+
+func TestInfoFits(t *testing.T) {
+	for _, unit := range []string{"a", `"`, `\`, "é", "€", "😀", "\xff", "\x00", "<", "a\""} {
+		text := strings.Repeat(unit, 60)
+		got := checkEncoded(t, Info{text, text, 1<<31 - 1, text, text, tp})
+		if got.OwnerID == "" || got.TraceParent != tp || got.PID != 1<<31-1 {
+			t.Errorf("%q: %+v lost what is not cut", unit, got)
+		}
+		if got.Identity == "" && got.Host != "" || got.Host == "" && got.OwnerName != "" {
+			t.Errorf("%q: %+v was cut in another order", unit, got)
+		}
+		// Without a traceparent, plain texts need no cut beyond the first.
+		got = checkEncoded(t, Info{Identity: text, Host: text, PID: 1, OwnerID: text, OwnerName: ""})
+		if unit == "a" && len(got.Identity)+len(got.Host)+len(got.OwnerID) != 120 {
+			t.Errorf("%+v was cut without need", got)
+		}
+	}
+	// Nothing is cut further than it must be.
+	full := Info{strings.Repeat("i", 40), strings.Repeat("h", 40), 4711, strings.Repeat("o", 40), strings.Repeat("n", 40), tp}
+	if data := full.Encode(); len(data) != 256 {
+		t.Errorf("%d bytes: %s", len(data), data)
+	}
+}
+
+func TestInfoAllocates(t *testing.T) {
+	info := Info{"billing", "web-1", 4711, "o1", "order 7", tp}
+	if n := testing.AllocsPerRun(100, func() { info.Encode() }); n > 1 {
+		t.Errorf("Encode: %v allocations", n)
+	}
+}
+
+func TestDecodeInfo(t *testing.T) {
+	for _, tt := range []struct {
+		data string
+		want Info
+	}{
+		{`{"v":1}`, Info{}},
+		{` {"v":1,"new":[1,{}],"id":"a"} `, Info{Identity: "a"}},
+		{`{"v":1,"owner":null,"id":null}`, Info{}},
+		{`{"v":1,"id":"` + strings.Repeat("x", 50) + `"}`, Info{Identity: strings.Repeat("x", 40)}},
+		{`{"v":1,"id":"a\u001b[31mb\r\n\u202e"}`, Info{Identity: "a\ufffd[31mb\ufffd\ufffd\ufffd"}},
+		{`{"v":1,"host":"\ud800"}`, Info{Host: "\ufffd"}},
+		{"{\"v\":1,\"host\":\"a\xffb\"}", Info{Host: "a\ufffdb"}},
+		{`{"v":1,"tp":"` + tp + `"}`, Info{TraceParent: tp}},
+		{`{"v":1,"tp":"nonsense\n"}`, Info{}},
+		{`{"v":1,"pid":2147483647}`, Info{PID: 2147483647}},
+		{`{"v":1,"id":"a"` + strings.Repeat(" ", 4096-16) + "}", Info{Identity: "a"}},
+	} {
+		if got, ok := DecodeInfo([]byte(tt.data)); !ok || got != tt.want {
+			t.Errorf("%q: %+v, %v; want %+v", tt.data, got, ok, tt.want)
+		}
+	}
+	for _, data := range []string{
+		"", " ", "127.0.0.1", "null", "1", `"v"`, "[]", "{}", "{", `{"v":1`, `{"v":1}x`, `{"v":1}{"v":1}`,
+		`{"v":0}`, `{"v":2}`, `{"v":"1"}`, `{"v":1.5}`, `{"v":1e400}`, `{"v":null}`,
+		`{"v":1,"id":5}`, `{"v":1,"owner":"x"}`, `{"v":1,"owner":[]}`, `{"v":1,"pid":"1"}`, `{"v":1,"pid":-1}`,
+		`{"v":1,"pid":9223372036854775808}`, `{"v":1,"pid":1.5}`,
+		`{"v":1,"id":"a"` + strings.Repeat(" ", 4096-15) + "}",
+		`{"v":1,"x":` + strings.Repeat("[", 4000), "\x00", "\x1f\x8b\x08", "__REVOKE__",
+		"{\"v\":1,\"id\":\"a\nb\"}",
+	} {
+		if got, ok := DecodeInfo([]byte(data)); ok || got != (Info{}) {
+			t.Errorf("%q: %+v, %v", data, got, ok)
+		}
+	}
+	if _, ok := DecodeInfo(nil); ok {
+		t.Error("nil is a payload")
+	}
+}
+
+func TestIsTraceParent(t *testing.T) {
+	for s, want := range map[string]bool{
+		tp:                      true,
+		"01" + tp[2:]:           true,
+		"ff" + tp[2:]:           false,
+		"":                      false,
+		tp[:54]:                 false,
+		tp + "0":                false,
+		tp + "-00":              false,
+		strings.ToUpper(tp):     false,
+		tp[:53] + "0g":          false,
+		"0x" + tp[2:]:           false,
+		tp[:2] + "_" + tp[3:]:   false,
+		tp[:35] + "_" + tp[36:]: false,
+		tp[:52] + "_" + tp[53:]: false,
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01": false,
+		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01": false,
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\"": false,
+	} {
+		if got := isTraceParent(s); got != want {
+			t.Errorf("isTraceParent(%q) = %v", s, got)
+		}
+	}
+}
+
+func TestIsRevoke(t *testing.T) {
+	for s, want := range map[string]bool{
+		"__REVOKE__": true, "unlock": true,
+		"": false, "__revoke__": false, "__REVOKE__\n": false, " unlock": false, "unlocked": false, "__REVOKE__x": false, `{"v":1}`: false,
+	} {
+		if got := IsRevoke([]byte(s)); got != want {
+			t.Errorf("IsRevoke(%q) = %v", s, got)
+		}
+	}
+	if IsRevoke(nil) {
+		t.Error("nil revokes")
+	}
+}
+
+func FuzzDecodeInfo(f *testing.F) {
+	f.Add([]byte(`{"v":1,"id":"a","host":"b","pid":7,"owner":{"id":"c","name":"d"},"tp":"` + tp + `"}`))
+	f.Add([]byte(`{"v":1,"id":"\u001b\"\\\u2028"}`))
+	f.Add([]byte("127.0.0.1"))
+	f.Add([]byte("\"\\\"\\\xff\x00é€😀"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		info, ok := DecodeInfo(data)
+		if !ok && info != (Info{}) {
+			t.Fatalf("%+v without ok", info)
+		}
+		for _, s := range []string{info.Identity, info.Host, info.OwnerID, info.OwnerName} {
+			if len(s) > 40 || !utf8.ValidString(s) || strings.ContainsFunc(s, unshowable) {
+				t.Fatalf("%q is not fit to be shown", s)
+			}
+		}
+		checkEncoded(t, info)
+		// The same bytes as texts to encode.
+		s, n := string(data), len(data)
+		checkEncoded(t, Info{s[n/4:], s[n/3:], n, s[n/2:], s, tp})
+		checkEncoded(t, Info{s, s, n - 10, s, s, s})
+	})
+}

@@ -1,0 +1,215 @@
+package znode
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a lock node asks for. The zero value is no kind.
+type Kind uint8
+
+// The kinds.
+const (
+	Exclusive Kind = iota + 1 // a mutex: "lock-", kazoo's "__lock__"
+	Write                     // the write side of a read-write lock: "__WRIT__"
+	Read                      // its read side: "__READ__", kazoo's "__rlock__"
+	Permit                    // permits of a semaphore: "permit-<weight>of<limit>-", 1 <= weight <= limit
+)
+
+// String is "exclusive", "write", "read", "permit" or "kind(9)".
+func (k Kind) String() string {
+	switch k {
+	case Exclusive:
+		return "exclusive"
+	case Write:
+		return "write"
+	case Read:
+		return "read"
+	case Permit:
+		return "permit"
+	}
+	return "kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Form tells whose way of writing a name is, for showing. The zero value,
+// FormOther, is a name with a marker and a sequence but no GUID in a known form.
+type Form uint8
+
+// The forms.
+const (
+	FormOther   Form = iota
+	FormOwn          // this library's, in whatever process
+	FormCurator      // "_c_<dashed uuid>-": Curator's protected nodes
+	FormZKLock       // "_c_<32 hex>-": go-zookeeper's Lock
+	FormKazoo        // "<32 hex>__lock__", "<32 hex>__rlock__"
+)
+
+// String is "other", "zksync", "curator", "zk.Lock", "kazoo" or "form(9)".
+func (f Form) String() string {
+	switch f {
+	case FormOther:
+		return "other"
+	case FormOwn:
+		return "zksync"
+	case FormCurator:
+		return "curator"
+	case FormZKLock:
+		return "zk.Lock"
+	case FormKazoo:
+		return "kazoo"
+	}
+	return "form(" + strconv.Itoa(int(f)) + ")"
+}
+
+const (
+	protected = "_c_"
+	permit    = "permit-"
+)
+
+// markers precede the sequence. No marker ends in another one, so that the last
+// one in a name is not ambiguous.
+var markers = [...]struct {
+	text string
+	kind Kind
+}{
+	{"lock-", Exclusive},
+	{"__lock__", Exclusive},
+	{"__WRIT__", Write},
+	{"__READ__", Read},
+	{"__rlock__", Read},
+	{permit, Permit},
+}
+
+// Prefix returns the name of a node of the kind, to which ZooKeeper adds the
+// sequence. It panics for Permit, which needs PermitPrefix, and for what is no
+// kind.
+func Prefix(kind Kind, g GUID) string {
+	switch kind {
+	case Exclusive:
+		return protected + g.String() + "-lock-"
+	case Write:
+		return protected + g.String() + "-__WRIT__"
+	case Read:
+		return protected + g.String() + "-__READ__"
+	}
+	panic("zksync: no name for a node of kind " + kind.String())
+}
+
+// PermitPrefix returns the name of a node that asks for weight of a semaphore's
+// limit permits, to which ZooKeeper adds the sequence. Weight is from 1 to limit,
+// or Parse does not know the name again.
+func PermitPrefix(g GUID, weight, limit int64) string {
+	return protected + g.String() + "-" + permit + strconv.FormatInt(weight, 10) + "of" + strconv.FormatInt(limit, 10) + "-"
+}
+
+// KazooPrefix returns the name of an exclusive node that kazoo sees, to which
+// ZooKeeper adds the sequence.
+func KazooPrefix(g GUID) string { return g.Hex() + "__lock__" }
+
+// Name is the parsed name of a lock node. The zero value is no name.
+type Name struct {
+	Raw     string // as ZooKeeper lists it
+	Kind    Kind
+	Form    Form
+	HasGUID bool
+	GUID    GUID  // zero without one
+	Seq     int64 // ZooKeeper's 32-bit counter: negative once it has wrapped
+	Weight  int64 // of a permit
+	Limit   int64 // of a permit
+}
+
+// Parse reads the name of a child. It returns false for every name that is not a
+// lock node's, which a lock ignores: one without a marker, or whose last marker
+// is not directly followed by a sequence as ZooKeeper writes it and nothing
+// else. As in Curator the last marker decides, whatever stands before it.
+func Parse(child string) (Name, bool) {
+	end, kind, marker := -1, Kind(0), ""
+	for _, m := range markers {
+		if i := strings.LastIndex(child, m.text); i >= 0 && i+len(m.text) > end {
+			end, kind, marker = i+len(m.text), m.kind, m.text
+		}
+	}
+	if end < 0 {
+		return Name{}, false
+	}
+	n := Name{Raw: child, Kind: kind}
+	tail, ok := child[end:], true
+	if kind == Permit {
+		if n.Weight, n.Limit, tail, ok = cutPermit(tail); !ok {
+			return Name{}, false
+		}
+	}
+	if n.Seq, ok = parseSeq(tail); !ok {
+		return Name{}, false
+	}
+	n.GUID, n.Form, n.HasGUID = parseGUID(child[:end-len(marker)], marker)
+	return n, true
+}
+
+// cutPermit reads "<weight>of<limit>-" off the front of s.
+func cutPermit(s string) (weight, limit int64, rest string, ok bool) {
+	w, s, ok1 := strings.Cut(s, "of")
+	l, rest, ok2 := strings.Cut(s, "-")
+	weight, ok3 := parseAmount(w)
+	limit, ok4 := parseAmount(l)
+	return weight, limit, rest, ok1 && ok2 && ok3 && ok4 && 1 <= weight && weight <= limit
+}
+
+// parseAmount reads a number as PermitPrefix writes it: no sign, and no zeros
+// before it.
+func parseAmount(s string) (int64, bool) {
+	if s == "" || s[0] < '0' || s[0] > '9' || s[0] == '0' && len(s) > 1 {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	return v, err == nil
+}
+
+// parseSeq reads a sequence. ZooKeeper pads its signed 32-bit counter to ten
+// characters, the sign among them.
+func parseSeq(s string) (int64, bool) {
+	if len(s) < 10 {
+		return 0, false
+	}
+	digits := strings.TrimPrefix(s, "-")
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || v < math.MinInt32 || v > math.MaxInt32 || v >= 0 && s[0] == '-' {
+		return 0, false
+	}
+	return v, true
+}
+
+// parseGUID reads the GUID out of what stands before the marker.
+func parseGUID(head, marker string) (g GUID, form Form, ok bool) {
+	if rest, found := strings.CutPrefix(head, protected); found {
+		if len(rest) > 36 && rest[36] == '-' {
+			if g, ok = ParseGUID(rest[:36]); ok {
+				return g, ownOr(g, FormCurator), true
+			}
+		}
+		if len(rest) > 32 && rest[32] == '-' {
+			if g, ok = ParseGUID(rest[:32]); ok {
+				return g, FormZKLock, true
+			}
+		}
+	} else if len(head) == 32 && (marker == "__lock__" || marker == "__rlock__") {
+		if g, ok = ParseGUID(head); ok {
+			return g, ownOr(g, FormKazoo), true
+		}
+	}
+	return GUID{}, FormOther, false
+}
+
+// ownOr tells our GUIDs from the random ones (version 4) of the others.
+func ownOr(g GUID, other Form) Form {
+	if g.own() {
+		return FormOwn
+	}
+	return other
+}

@@ -1,0 +1,416 @@
+package zksync
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// lock is what all values for one path on one session share: the local queue,
+// the tenure, and the entry that stands in ZooKeeper's queue for the first in
+// the local one. It exists while somebody uses it.
+//
+// A goroutine may take lock.mu and then the connection's locks, never the
+// other way round; no request is made under it (lesson 33).
+type lock struct {
+	s    *Session
+	path string // as the program named it
+	full string // in ZooKeeper
+	refs int    // guarded by s.mu: calls, tenures, and goroutines of the lock
+
+	mu    sync.Mutex
+	acl   []zk.ACL  // guarded by mu; of whoever used the lock first
+	queue list.List // guarded by mu; *waiter
+	ten   *tenure   // guarded by mu; who holds, or held and lost without knowing
+	run   *run      // guarded by mu; stands in line for the first waiter
+}
+
+// waiter is a call that wants the lock.
+type waiter struct {
+	acq     Acquire
+	ctx     context.Context // AcquireStart's
+	hold    bool            // wants a handle: a node of its own
+	private bool            // the owner is Do's own: not published
+	noErr   bool            // Lock: can't be refused
+	handoff int             // of the value used
+	start   time.Time
+
+	elem  *list.Element // guarded by lock.mu
+	peers chan Peer     // nil: nobody wants to know
+	ready chan struct{}
+
+	// Written before ready is closed.
+	ten       *tenure
+	handle    *Hold
+	err       error
+	contended bool
+	handed    bool
+	place     int
+}
+
+// run is an entry in line, or one being renewed for another tenure.
+type run struct {
+	e        *queue.Entry
+	own      *conn.Watch // on the node, if one is known
+	w        *waiter     // whom it was made for
+	cancel   context.CancelCauseFunc
+	reused   bool // a tenure has stood on it: not fit for a Hold
+	handoffs int
+	done     chan struct{} // closed when its goroutine ends
+}
+
+// enter returns the session's lock for path, and counts the caller in.
+func (s *Session) enter(path, full string) *lock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.locks[full]
+	if l == nil {
+		l = &lock{s: s, path: path, full: full}
+		s.locks[full] = l
+	}
+	l.refs++
+	return l
+}
+
+// find returns the lock if it is in use, and counts the caller in.
+func (s *Session) find(full string) *lock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.locks[full]
+	if l != nil {
+		l.refs++
+	}
+	return l
+}
+
+func (l *lock) ref() {
+	l.s.mu.Lock()
+	l.refs++
+	l.s.mu.Unlock()
+}
+
+func (l *lock) leave() {
+	s := l.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.refs--; l.refs == 0 {
+		delete(s.locks, l.full)
+		s.wakeLocked()
+	}
+}
+
+func (s *Session) wakeLocked() {
+	close(s.quiet)
+	s.quiet = make(chan struct{})
+}
+
+// errOptions: two values for one path that disagree in what shows in ZooKeeper.
+var errOptions = errors.New("another value for this path is in use with other options (WithACL)")
+
+// acquire waits for the lock. On success w.ten is the tenure, and w.handle the
+// handle if one was wanted. On failure nothing is left, but what could not be
+// deleted yet, for which somebody answers.
+func (l *lock) acquire(ctx context.Context, w *waiter, acl []zk.ACL) error {
+	if ctx.Err() != nil {
+		return ctxErr(ctx) // a done context never acquires
+	}
+	w.ready = make(chan struct{})
+	l.mu.Lock()
+	if err := l.admitLocked(w, acl); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	if t := l.ten; t != nil && !w.acq.Owner.IsZero() && t.owner == w.acq.Owner {
+		l.mu.Unlock()
+		return l.reenter(ctx, w, t)
+	}
+	if w.acq.Try && (l.ten != nil || l.queue.Len() > 0) {
+		l.mu.Unlock()
+		return ErrBusy
+	}
+	var ahead *tenure
+	if l.ten != nil {
+		ahead, w.contended = l.ten, true
+	}
+	w.elem = l.queue.PushBack(w)
+	l.s.stats.waiting.Add(1)
+	l.advanceLocked()
+	l.mu.Unlock()
+
+	granted := false
+	defer func() {
+		l.s.stats.waiting.Add(-1)
+		if !granted {
+			l.abandon(w) // also when a function of the tracer panics
+		}
+	}()
+	if ahead != nil {
+		l.tellLocal(w, ahead)
+	}
+	for {
+		select {
+		case <-w.ready:
+			if w.err == nil && ctx.Err() != nil {
+				return ctxErr(ctx) // granted after the end: given back
+			}
+			granted = w.err == nil
+			return w.err
+		case <-ctx.Done():
+			return ctxErr(ctx)
+		case p := <-w.peers:
+			l.s.cfg.tracer.Blocked(w.ctx, p)
+		}
+	}
+}
+
+// admitLocked refuses calls that can't be served.
+func (l *lock) admitLocked(w *waiter, acl []zk.ACL) error {
+	switch {
+	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr:
+		return ErrClosed
+	case l.acl == nil:
+		l.acl = acl
+	case !slices.Equal(l.acl, acl):
+		return errOptions
+	}
+	return nil
+}
+
+// abandon takes a call out that ends without the lock. What it was granted
+// meanwhile is given back, and whoever is next is woken.
+func (l *lock) abandon(w *waiter) {
+	l.mu.Lock()
+	select {
+	case <-w.ready:
+		l.mu.Unlock()
+		if w.err == nil {
+			l.undo(w)
+		}
+		return
+	default:
+	}
+	r := l.run
+	w.place = l.placeLocked(w)
+	l.queue.Remove(w.elem)
+	l.advanceLocked()
+	cancelled := r != nil && l.run != r
+	l.mu.Unlock()
+	if cancelled {
+		brief(r.done)
+	}
+}
+
+// brief waits a moment for a deletion that should be over soon: a call that
+// ends leaves, as a rule, no node behind when it returns, but its deadline
+// counts for more.
+func brief(done <-chan struct{}) {
+	t := time.NewTimer(20 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
+// placeLocked is where w stands: behind those before it here, and behind those
+// before the first of us elsewhere.
+func (l *lock) placeLocked(w *waiter) int {
+	n := 1
+	if l.run != nil {
+		n = max(n, l.run.e.Position())
+	}
+	for e := l.queue.Front(); e != nil && e != w.elem; e = e.Next() {
+		n++
+	}
+	return n
+}
+
+func (l *lock) headLocked() *waiter {
+	if e := l.queue.Front(); e != nil {
+		return e.Value.(*waiter)
+	}
+	return nil
+}
+
+// advanceLocked makes what stands in ZooKeeper's queue fit the local one: an
+// entry for the first waiter, if that has to stand there. A place in line
+// outlives the call it was taken for.
+func (l *lock) advanceLocked() {
+	head := l.headLocked()
+	want := head != nil && !l.s.closed.Load()
+	switch t := l.ten; {
+	case !want || t == nil:
+	case t.lost != nil:
+		// Lost, but not given back: it keeps its place here, and only here. A
+		// node of ours would hold up the others for it.
+		want = false
+	case t.passes(head) && l.run == nil:
+		want = false
+		t.armLocked()
+	}
+	if l.run != nil && (!want || !l.run.serves(head)) {
+		l.run.cancel(errSuperseded)
+		l.run = nil
+	}
+	if want && l.run == nil {
+		l.stand(head)
+	}
+}
+
+var errSuperseded = errors.New("nobody waits for this entry")
+
+// serves reports whether the entry, once its turn comes, can be given to w.
+func (r *run) serves(w *waiter) bool {
+	return r.w == w || !w.hold && !w.acq.Try && (r.w == nil || !r.w.acq.Try)
+}
+
+// stand puts an entry in ZooKeeper's queue for w.
+func (l *lock) stand(w *waiter) {
+	s := l.s
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r := &run{w: w, cancel: cancel, done: make(chan struct{})}
+	r.e = queue.New(s.conn, queue.Order{
+		Places:  []queue.Place{{Parent: l.full, Kind: znode.Exclusive, Rule: queue.First}},
+		Data:    s.payload(w),
+		ACL:     l.acl,
+		Try:     w.acq.Try,
+		Fence:   w.hold,
+		Blocked: func(b queue.Blocker) { l.tell(r, b) },
+	})
+	s.track(r.e)
+	l.run = r
+	l.ref()
+	go l.drive(ctx, r, r.e.Stand)
+}
+
+// drive runs an entry until it is its turn, and gives it to the first waiter.
+func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) error) {
+	defer l.leave()
+	defer close(r.done)
+	err := step(ctx)
+	r.cancel(nil)
+	if err == nil && l.give(r) {
+		return
+	}
+	removed := make(chan struct{})
+	go func() {
+		l.s.remove(r.e)
+		close(removed)
+	}()
+	brief(removed)
+	l.mu.Lock()
+	if l.run == r {
+		l.run = nil
+		if w := l.headLocked(); err != nil && !r.reused && w != nil {
+			l.failLocked(w, l.s.mapErr(context.Background(), err))
+		}
+		l.advanceLocked()
+	}
+	l.mu.Unlock()
+	<-removed
+}
+
+// give grants the lock to the first waiter, on an entry whose turn it is. It
+// reports false if there is nobody any more whom the entry may serve.
+func (l *lock) give(r *run) bool {
+	l.mu.Lock()
+	if l.run != r {
+		l.mu.Unlock()
+		return false
+	}
+	var ended after
+	if l.ten != nil {
+		// Two can't be first: the node of the tenure is gone.
+		ended = l.ten.loseLocked(conn.ErrNodeGone)
+	}
+	w := l.headLocked()
+	ok := l.ten == nil && w != nil && r.serves(w)
+	if ok {
+		l.run = nil
+		l.grantLocked(w, r)
+		l.advanceLocked()
+	}
+	l.mu.Unlock()
+	ended.run()
+	return ok
+}
+
+// after is what is left to do once lock.mu is free; nil is nothing.
+type after func()
+
+func (a after) run() {
+	if a != nil {
+		a()
+	}
+}
+
+// grantLocked gives the lock to w, the first waiter, on the entry of r.
+func (l *lock) grantLocked(w *waiter, r *run) {
+	l.queue.Remove(w.elem)
+	t := &tenure{
+		l: l, e: r.e, own: r.own, handoffs: r.handoffs, handoff: w.handoff,
+		owner: w.acq.Owner, acq: w.acq, ctx: w.ctx, start: time.Now(),
+	}
+	l.ten = t
+	l.ref() // for the tenure
+	l.s.stats.held.Add(1)
+	l.s.stats.acquired.Add(1)
+	if r.reused {
+		l.s.stats.handoffs.Add(1)
+	}
+	w.ten, w.handed = t, r.reused
+	if w.hold {
+		w.handle = t.openLocked()
+	} else {
+		t.plain = 1
+	}
+	close(w.ready)
+}
+
+// failLocked ends the call of w, the first waiter, with err.
+func (l *lock) failLocked(w *waiter, err error) {
+	w.place = l.placeLocked(w)
+	l.queue.Remove(w.elem)
+	w.err = err
+	close(w.ready)
+}
+
+// refuse ends the waits that can be told, at Shutdown; at Close all of them,
+// and the tenure too.
+func (l *lock) refuse(all bool) {
+	l.mu.Lock()
+	var next *list.Element
+	for e := l.queue.Front(); e != nil; e = next {
+		next = e.Next()
+		if w := e.Value.(*waiter); all || !w.noErr {
+			l.failLocked(w, ErrClosed)
+		}
+	}
+	var ended after
+	if all && l.ten != nil {
+		ended = l.ten.loseLocked(ErrClosed)
+	}
+	l.advanceLocked()
+	l.mu.Unlock()
+	ended.run()
+}
+
+// sessionOver ends the tenure if its session is over.
+func (l *lock) sessionOver() {
+	l.mu.Lock()
+	var ended after
+	if st, _ := l.s.conn.State(); l.ten != nil && l.ten.e.Session() != st.Session {
+		ended = l.ten.loseLocked(conn.ErrSessionOver)
+	}
+	l.mu.Unlock()
+	ended.run()
+}

@@ -1,0 +1,112 @@
+package zksync
+
+import (
+	"context"
+	"sync"
+)
+
+// Locker is a distributed lock. *Mutex is one, and so is what As returns; only
+// this package can make more. The methods of sync.Locker mean what they mean
+// there; the others add a context, a result, and a handle.
+//
+// All may be called by several goroutines. A value must not be copied after
+// its first use.
+type Locker interface {
+	// Lock waits until it holds the lock, through disconnects and session
+	// changes, for as long as that takes. It has no error to return: when it
+	// can never hold it panics with an *Error (the session is closed, there is
+	// no permission, the path is invalid, an owner's hold was lost). Unlock
+	// ends it.
+	//
+	// Unlock gives the lock back, whoever took it, as in package sync, and
+	// waits at most a third of the session timeout until that is confirmed. It
+	// panics if the lock is not locked, or is held by a Hold. If the lock was
+	// lost it does nothing but end the loss, see ErrLost.
+	sync.Locker
+
+	// TryLock takes the lock if that can be had now. It is false while
+	// disconnected, after a third of the session timeout without an answer,
+	// and may be false for a lock that was freed a moment ago.
+	TryLock() bool
+
+	// LockContext is Lock with an end: when ctx is done first, the error Is
+	// ctx.Err() and Is context.Cause(ctx), says where in line the call stood,
+	// and nothing is left behind. A ctx that is done already never gets the
+	// lock. All errors are an *Error; see Lock for the others, and ErrClosed.
+	LockContext(ctx context.Context) error
+
+	// TryLockContext is TryLock with an end and an error: false without an
+	// error means that somebody else has the lock. It waits for an answer, and
+	// for a connection, until ctx is done.
+	TryLockContext(ctx context.Context) (bool, error)
+
+	// UnlockContext is Unlock with an error. ctx bounds the wait for the
+	// confirmation and nothing else: with a done ctx the lock is given back all
+	// the same, the error Is ctx.Err(), and the deletion goes on in the
+	// background. It is ErrNotOwner, and nothing happens, if ctx carries an
+	// owner that does not hold the lock; ErrLost if the lock had been lost.
+	UnlockContext(ctx context.Context) error
+
+	// Hold waits for the lock as LockContext does, and returns a handle that
+	// knows its fence and its loss. Only the handle gives it back.
+	Hold(ctx context.Context) (*Hold, error)
+
+	// TryHold is Hold without a wait: ErrBusy when somebody else has the lock.
+	// It is how to run unless another instance does.
+	TryHold(ctx context.Context) (*Hold, error)
+
+	// Do holds the lock while fn runs. fn's context ends with ctx, and with
+	// the loss of the lock; lock calls that carry it enter this very lock
+	// again, and no other. Do returns fn's error, joined with ErrLost if the
+	// lock was lost, whatever fn returned; the error of an acquire that failed,
+	// and then fn has not run. If fn panics the lock is given back first.
+	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
+
+	// As returns the same lock for one owner: calls on it enter again what the
+	// owner holds, and are given back level by level. It panics for the zero
+	// Owner. An owner in a call's ctx gives way to o.
+	As(o Owner) Locker
+
+	sealed()
+}
+
+var (
+	_ Locker = (*Mutex)(nil)
+	_ Locker = (*owned)(nil)
+)
+
+// owned is a lock for one owner.
+type owned struct {
+	m *Mutex
+	o Owner
+}
+
+func (w *owned) in(ctx context.Context) context.Context {
+	// The private owner of an enclosing Do gives way as well.
+	return WithOwner(context.WithValue(ctx, doKey{w.m.s, w.m.full}, Owner{}), w.o)
+}
+
+func (w *owned) Lock()         { w.m.lock(w.in(context.Background())) }
+func (w *owned) TryLock() bool { return w.m.tryLock(w.in(context.Background())) }
+
+func (w *owned) Unlock() {
+	ctx, cancel := w.m.brief(w.in(context.Background()))
+	defer cancel()
+	w.m.unlock(ctx, true)
+}
+
+func (w *owned) LockContext(ctx context.Context) error { return w.m.LockContext(w.in(ctx)) }
+
+func (w *owned) TryLockContext(ctx context.Context) (bool, error) {
+	return w.m.TryLockContext(w.in(ctx))
+}
+
+func (w *owned) UnlockContext(ctx context.Context) error    { return w.m.UnlockContext(w.in(ctx)) }
+func (w *owned) Hold(ctx context.Context) (*Hold, error)    { return w.m.Hold(w.in(ctx)) }
+func (w *owned) TryHold(ctx context.Context) (*Hold, error) { return w.m.TryHold(w.in(ctx)) }
+func (w *owned) As(o Owner) Locker                          { return w.m.As(o) }
+func (w *owned) sealed()                                    {}
+
+func (w *owned) Do(ctx context.Context, fn func(context.Context, *Hold) error) error {
+	return w.m.Do(w.in(ctx), fn)
+}

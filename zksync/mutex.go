@@ -1,0 +1,221 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// Mutex is a mutual exclusion lock that is held by one at a time among all the
+// programs that use its path, on this machine and others; Curator's
+// InterProcessMutex and go-zookeeper's Lock on the same path are respected, and
+// respect it.
+//
+// A Mutex is used as a sync.Mutex is: it is not tied to a goroutine, and
+// waiters get it in the order in which their sessions came, goroutines of one
+// session in the order in which they did. Unlike a sync.Mutex it can be lost:
+// see ErrLost, Hold and its fence.
+//
+// Get one from NewMutex: the zero value is not usable, and its methods panic.
+// A Mutex must not be copied; two for the same path on one session are the same
+// lock, so that making one per request is cheap. Its methods may be called by
+// several goroutines.
+type Mutex struct {
+	s    *Session
+	path string // as given
+	full string // with the session's root
+	cfg  lockConfig
+	err  error // every use fails with it
+}
+
+// NewMutex returns the lock of a path on a session. It makes no request, and no
+// node until the lock is used: a path that is invalid (ErrInvalidPath), or an
+// option that makes no sense, shows then. It panics if s is nil.
+func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
+	if s == nil {
+		panic("zksync: NewMutex with a nil Session")
+	}
+	m := &Mutex{s: s, path: path, full: s.cfg.chroot + path, cfg: s.cfg.locks}
+	if err := znode.ValidPath(path); err != nil {
+		m.err = fmt.Errorf("%w: %w", ErrInvalidPath, err)
+	} else if err := znode.ValidPath(m.full); err != nil {
+		m.err = fmt.Errorf("%w: %w", ErrInvalidPath, err)
+	} else {
+		m.err = m.cfg.apply(opts)
+	}
+	return m
+}
+
+// Path returns the lock's path as it was given to NewMutex.
+func (m *Mutex) Path() string { return m.path }
+
+// Lock waits until it holds the lock; see Locker.
+func (m *Mutex) Lock() { m.lock(context.Background()) }
+
+func (m *Mutex) lock(ctx context.Context) {
+	w := &waiter{noErr: true}
+	if err := m.acquire(ctx, "lock", w); err != nil {
+		panic(err)
+	}
+}
+
+// Unlock gives the lock back; see Locker.
+func (m *Mutex) Unlock() {
+	ctx, cancel := m.brief(context.Background())
+	defer cancel()
+	m.unlock(ctx, false)
+}
+
+// brief bounds a wait that no caller bounds.
+func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc) {
+	m.check()
+	return context.WithTimeout(ctx, m.s.Timeout()/3)
+}
+
+// unlock is Unlock: with an owner in ctx, for that owner.
+func (m *Mutex) unlock(ctx context.Context, mine bool) {
+	err := m.release(ctx)
+	switch {
+	case errors.Is(err, ErrNotOwner) && mine:
+		panic("zksync: Unlock of a lock that another owner holds")
+	case errors.Is(err, ErrLost):
+		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "error", err)
+	}
+}
+
+// TryLock takes the lock if it can be had now; see Locker.
+func (m *Mutex) TryLock() bool { return m.tryLock(context.Background()) }
+
+func (m *Mutex) tryLock(ctx context.Context) bool {
+	ctx, cancel := m.brief(ctx)
+	defer cancel()
+	if st, _ := m.s.conn.State(); !st.Up {
+		return false
+	}
+	return m.acquire(ctx, "try", &waiter{acq: Acquire{Try: true}}) == nil
+}
+
+// LockContext waits for the lock until ctx is done; see Locker.
+func (m *Mutex) LockContext(ctx context.Context) error {
+	return m.acquire(ctx, "lock", &waiter{})
+}
+
+// TryLockContext takes the lock if it can be had now; see Locker.
+func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
+	err := m.acquire(ctx, "try", &waiter{acq: Acquire{Try: true}})
+	if errors.Is(err, ErrBusy) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// UnlockContext gives the lock back; see Locker.
+func (m *Mutex) UnlockContext(ctx context.Context) error {
+	if err := m.release(ctx); err != nil {
+		return &Error{Op: "unlock", Path: m.path, Err: err}
+	}
+	return nil
+}
+
+// Hold waits for the lock and returns a handle; see Locker.
+func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
+	w := &waiter{hold: true}
+	err := m.acquire(ctx, "hold", w)
+	return w.handle, err
+}
+
+// TryHold takes the lock if it can be had now; see Locker.
+func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
+	w := &waiter{hold: true, acq: Acquire{Try: true}}
+	err := m.acquire(ctx, "try", w)
+	return w.handle, err
+}
+
+// Do holds the lock while fn runs; see Locker.
+func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
+	m.check()
+	o := m.owner(ctx)
+	w := &waiter{hold: true, private: o.IsZero()}
+	if w.private {
+		o = NewOwner("")
+	}
+	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
+	if err := m.acquire(ctx, "do", w); err != nil {
+		return err
+	}
+	h := w.handle
+	defer func() { // also when fn panics or ends its goroutine
+		rctx, cancel := m.brief(context.Background())
+		defer cancel()
+		err = join(err, h.Release(rctx))
+	}()
+	return fn(h.Context(ctx), h)
+}
+
+// join adds the error of a clean-up to the one that counts, which comes first
+// (lesson 47).
+func join(err, cleanup error) error {
+	if err == nil {
+		return cleanup
+	}
+	return errors.Join(err, cleanup)
+}
+
+// As returns the lock for one owner; see Locker.
+func (m *Mutex) As(o Owner) Locker {
+	m.check()
+	if o.IsZero() {
+		panic("zksync: As with the zero Owner")
+	}
+	return &owned{m: m, o: o}
+}
+
+func (m *Mutex) sealed() {}
+
+func (m *Mutex) check() {
+	if m == nil || m.s == nil {
+		panic("zksync: use of zero Mutex")
+	}
+}
+
+// owner is for whom a call with ctx is made: the owner of an enclosing Do of
+// this very lock, else the program's own.
+func (m *Mutex) owner(ctx context.Context) Owner {
+	if o, ok := ctx.Value(doKey{m.s, m.full}).(Owner); ok && !o.IsZero() {
+		return o
+	}
+	o, _ := OwnerFrom(ctx)
+	return o
+}
+
+// acquire is every way to get the lock. The error is an *Error.
+func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
+	m.check()
+	err := m.err
+	if err == nil {
+		w.acq.Path, w.acq.Mode, w.acq.Owner = m.path, ModeMutex, m.owner(ctx)
+		w.handoff, w.start = m.cfg.handoff, time.Now()
+		l := m.s.enter(m.path, m.full)
+		defer l.leave()
+		err = l.traced(ctx, w, m.cfg.acl)
+	}
+	if err != nil {
+		w.handle = nil
+		return &Error{Op: op, Path: m.path, Position: w.place, Err: err}
+	}
+	return nil
+}
+
+// release ends one level of a plain lock.
+func (m *Mutex) release(ctx context.Context) error {
+	m.check()
+	l := m.s.find(m.full)
+	if l == nil {
+		panic("zksync: Unlock of an unlocked lock")
+	}
+	defer l.leave()
+	return l.unlock(ctx, m.owner(ctx))
+}

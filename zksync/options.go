@@ -1,0 +1,240 @@
+package zksync
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// DefaultSessionTimeout is what Dial asks the servers for.
+const DefaultSessionTimeout = 10 * time.Second
+
+// DefaultHandoff is how often a lock may pass from one goroutine to the next
+// of the same session while others wait elsewhere.
+const DefaultHandoff = 16
+
+// Option changes how a Session is made. Options are applied in order; a later
+// one wins. The zero options are: a session timeout of 10 s, no TLS, no
+// credentials, the root as it is, no log, no tracer, identity and host from
+// the operating system.
+type Option interface{ apply(*config) error }
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+type config struct {
+	timeout  time.Duration
+	auth     []conn.Auth
+	tls      *tls.Config
+	chroot   string
+	dialer   zk.Dialer
+	logger   *slog.Logger
+	tracer   *Tracer
+	identity string
+	noInfo   bool
+	locks    lockConfig
+
+	// wire names the options given that a client of the program's can't take.
+	wire []string
+}
+
+func (c *config) apply(opts []Option) error {
+	c.timeout = DefaultSessionTimeout
+	c.tracer = &Tracer{}
+	c.locks = lockConfig{acl: zk.WorldACL(zk.PermAll), handoff: DefaultHandoff}
+	for _, o := range opts {
+		if o == nil {
+			return errors.New("nil option")
+		}
+		if err := o.apply(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WithSessionTimeout sets the session timeout to ask for; the servers hold it
+// within their limits (by default 2 to 20 of their ticks), and
+// [Session.Timeout] tells what they granted. It must be at least 200 ms. Losses
+// are noticed within half of it. The default is 10 s.
+func WithSessionTimeout(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < 200*time.Millisecond || d > 24*time.Hour {
+			return fmt.Errorf("session timeout of %v: want 200ms to 24h", d)
+		}
+		c.timeout = d
+		c.wire = append(c.wire, "WithSessionTimeout")
+		return nil
+	})
+}
+
+// WithAuth adds a credential, sent at every connection before anything else:
+// scheme "digest" with "user:password", for one. It may be given several
+// times. It is never logged and never written to a node.
+func WithAuth(scheme string, cred []byte) Option {
+	cred = slices.Clone(cred)
+	return optionFunc(func(c *config) error {
+		if scheme == "" || len(cred) == 0 {
+			return errors.New("WithAuth needs a scheme and a credential")
+		}
+		c.auth = append(c.auth, conn.Auth{Scheme: scheme, Cred: cred})
+		c.wire = append(c.wire, "WithAuth")
+		return nil
+	})
+}
+
+// WithTLS connects by TLS. Where cfg names no server, each certificate has to
+// be for the host name in the server list. cfg is not to be changed any more.
+func WithTLS(cfg *tls.Config) Option {
+	return optionFunc(func(c *config) error {
+		if cfg == nil {
+			return errors.New("WithTLS needs a configuration")
+		}
+		c.tls = cfg
+		c.wire = append(c.wire, "WithTLS")
+		return nil
+	})
+}
+
+// WithChroot puts every path of the session's locks below root, which is made
+// if it is not there. The connection itself (Session.Conn) is not rooted.
+func WithChroot(root string) Option {
+	return optionFunc(func(c *config) error {
+		if root == "/" {
+			root = ""
+		} else if err := znode.ValidPath(root); err != nil {
+			return fmt.Errorf("WithChroot: %w", err)
+		}
+		c.chroot = root
+		return nil
+	})
+}
+
+// WithDialer makes the TCP connections. It gets host:port as in the server
+// list and how long it may take; it must keep to that.
+func WithDialer(d zk.Dialer) Option {
+	return optionFunc(func(c *config) error {
+		if d == nil {
+			return errors.New("WithDialer needs a dialer")
+		}
+		c.dialer = d
+		c.wire = append(c.wire, "WithDialer")
+		return nil
+	})
+}
+
+// WithLogger logs what nobody else is told, connection trouble included.
+// Without it only the loss of a lock without a handle is logged, to
+// slog.Default.
+func WithLogger(l *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		if l == nil {
+			return errors.New("WithLogger needs a logger")
+		}
+		c.logger = l
+		return nil
+	})
+}
+
+// WithTracer tells t what the session's locks do. nil is no tracer.
+func WithTracer(t *Tracer) Option {
+	return optionFunc(func(c *config) error {
+		if t == nil {
+			t = &Tracer{}
+		}
+		c.tracer = t
+		return nil
+	})
+}
+
+// WithIdentity sets the name that the session's lock nodes carry, for whoever
+// waits behind them: a pod's name, say. The default is host:pid. It is cut at
+// 40 bytes.
+func WithIdentity(id string) Option {
+	return optionFunc(func(c *config) error {
+		if id == "" {
+			return errors.New("WithIdentity needs a name")
+		}
+		c.identity = id
+		return nil
+	})
+}
+
+// WithoutNodeInfo publishes nothing in the lock nodes: no identity, host,
+// process, owner or trace.
+func WithoutNodeInfo() Option {
+	return optionFunc(func(c *config) error { c.noInfo = true; return nil })
+}
+
+// WithLockDefaults sets options for every lock of the session; a lock's own
+// come after them.
+func WithLockDefaults(opts ...LockOption) Option {
+	return optionFunc(func(c *config) error {
+		return c.locks.apply(opts)
+	})
+}
+
+// LockOption changes a lock. Options that show in ZooKeeper (WithACL) must be
+// the same in all values for one path on one session that are in use at one
+// time: a call on a value that differs fails with an *Error. The others are
+// the value's own.
+type LockOption interface{ applyLock(*lockConfig) error }
+
+type lockOptionFunc func(*lockConfig) error
+
+func (f lockOptionFunc) applyLock(c *lockConfig) error { return f(c) }
+
+type lockConfig struct {
+	acl     []zk.ACL
+	handoff int
+}
+
+func (c *lockConfig) apply(opts []LockOption) error {
+	for _, o := range opts {
+		if o == nil {
+			return errors.New("nil lock option")
+		}
+		if err := o.applyLock(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WithACL sets the access list of the lock's nodes, and of the parents that
+// have to be made. Whoever shares the lock needs to read, create and delete
+// below the path. The default lets everybody do everything.
+func WithACL(acl ...zk.ACL) LockOption {
+	acl = slices.Clone(acl)
+	return lockOptionFunc(func(c *lockConfig) error {
+		if len(acl) == 0 {
+			return errors.New("WithACL needs at least one entry")
+		}
+		c.acl = acl
+		return nil
+	})
+}
+
+// WithHandoff bounds how many times in a row a lock taken by Lock, LockContext
+// or TryLock passes to the next goroutine of the same session, without the
+// network, while another session waits; then this session goes to the back of
+// the queue. 0 is strict: every lock waits its turn in ZooKeeper. The default
+// is 16.
+func WithHandoff(n int) LockOption {
+	return lockOptionFunc(func(c *lockConfig) error {
+		if n < 0 {
+			return fmt.Errorf("WithHandoff(%d): want 0 or more", n)
+		}
+		c.handoff = n
+		return nil
+	})
+}

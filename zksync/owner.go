@@ -1,0 +1,64 @@
+package zksync
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+)
+
+// Owner is a token for one sequential line of work: a request, a job, an
+// order. A lock held for an owner is entered again, at once, by calls that
+// carry the same owner, and given back when as many unlocks have come.
+// Goroutines that share an owner do not exclude each other.
+//
+// The zero value is no owner. Owners are comparable, may be copied, and may be
+// used by several goroutines.
+type Owner struct {
+	id    string
+	label string
+}
+
+// NewOwner returns an owner that is equal to no other, also when the label is.
+// The label is for people: it is published in the lock's node (cut at 40
+// bytes) and shown to whoever waits for the lock.
+func NewOwner(label string) Owner {
+	var b [8]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return Owner{id: hex.EncodeToString(b[:]), label: label}
+}
+
+// Label returns the text given to NewOwner.
+func (o Owner) Label() string { return o.label }
+
+// String returns the label and the owner's id.
+func (o Owner) String() string {
+	if o.IsZero() {
+		return "no owner"
+	}
+	return o.label + "#" + o.id
+}
+
+// IsZero reports whether o is no owner.
+func (o Owner) IsZero() bool { return o.id == "" }
+
+type ownerKey struct{}
+
+// WithOwner returns a context whose lock calls are made for o. With the zero
+// Owner they are made for nobody, whatever parent says.
+func WithOwner(parent context.Context, o Owner) context.Context {
+	return context.WithValue(parent, ownerKey{}, o)
+}
+
+// OwnerFrom returns the owner that WithOwner put in ctx, if any.
+func OwnerFrom(ctx context.Context) (Owner, bool) {
+	o, _ := ctx.Value(ownerKey{}).(Owner)
+	return o, !o.IsZero()
+}
+
+// doKey carries the owner that Do makes for its own lock. It names the lock,
+// so that work fanned out under one lock still excludes itself under another
+// (lesson 66).
+type doKey struct {
+	s    *Session
+	full string
+}

@@ -1,0 +1,304 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+)
+
+// closeLimit bounds Close, and of it what is for deleting nodes.
+const (
+	closeLimit  = 5 * time.Second
+	deleteLimit = closeLimit - time.Second
+)
+
+// Session is a program's connection to ZooKeeper, on which its locks stand. It
+// outlives ZooKeeper's own sessions: after an expiry what was held is lost,
+// what waited waits on at the back of the queue, and the next call works. One
+// is enough for a process.
+//
+// Get one from Dial or NewSession: the zero value is not usable. A Session
+// must not be copied. Its methods may be called by several goroutines.
+type Session struct {
+	cfg     config
+	conn    *conn.Conn
+	foreign bool
+	host    string
+	events  events
+
+	stopped atomic.Bool // Shutdown: no new waits
+	closed  atomic.Bool // Close
+	stats   counters
+
+	mu      sync.Mutex
+	locks   map[string]*lock          // guarded by mu; in use, by full path
+	pending map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
+	quiet   chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
+	closing sync.Once
+	result  error // of Close
+}
+
+// Dial connects to one of the servers and returns once a session stands. Each
+// server is "host:port", or "host" with ZooKeeper's port 2181; names are
+// resolved anew at each connection.
+//
+// The error is an *Error: for a server list or an option that makes no sense,
+// for credentials that the servers refuse (zk.ErrAuthFailed), and when ctx
+// ends first; it then Is ctx.Err() and tells how each server failed. Nothing
+// is left behind by a failure.
+func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, error) {
+	s, err := newSession(opts)
+	if err != nil {
+		return nil, dialError(err)
+	}
+	list, err := conn.ParseServers(servers)
+	if err != nil {
+		return nil, dialError(err)
+	}
+	s.conn, err = conn.Dial(ctx, s.connConfig(list))
+	if err != nil {
+		s.events.stop()
+		if e := ctx.Err(); e != nil && !errors.Is(err, e) {
+			err = errors.Join(err, e)
+		}
+		return nil, dialError(err)
+	}
+	return s, nil
+}
+
+func dialError(err error) error { return &Error{Op: "dial", Err: err} }
+
+// NewSession makes a Session of a client that the program has, and that Close
+// leaves open. timeout is what the ensemble granted the client's session, which
+// the client does not tell: a larger one tells losses too late.
+//
+// It costs some of what Dial gives: disconnects are polled for, each turn in
+// line takes one read, and the client's own defects remain. Options that
+// concern the connection (WithTLS, WithAuth, WithDialer, WithSessionTimeout)
+// are an error. The error is an *Error.
+func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Session, error) {
+	s, err := newSession(opts)
+	switch {
+	case err != nil:
+	case client == nil:
+		err = errors.New("no client")
+	case timeout < 200*time.Millisecond:
+		err = fmt.Errorf("session timeout of %v: want 200ms or more", timeout)
+	case len(s.cfg.wire) > 0:
+		err = fmt.Errorf("%s does not go with a client that is connected already", s.cfg.wire[0])
+	}
+	if err != nil {
+		return nil, dialError(err)
+	}
+	s.cfg.timeout = timeout
+	s.foreign = true
+	s.conn = conn.Adapt(client, s.connConfig(nil))
+	return s, nil
+}
+
+func newSession(opts []Option) (*Session, error) {
+	s := &Session{
+		locks:   make(map[string]*lock),
+		pending: make(map[*queue.Entry]struct{}),
+		quiet:   make(chan struct{}),
+	}
+	if err := s.cfg.apply(opts); err != nil {
+		return nil, err
+	}
+	s.host, _ = os.Hostname()
+	if s.cfg.identity == "" {
+		s.cfg.identity = fmt.Sprintf("%s:%d", s.host, os.Getpid())
+	}
+	return s, nil
+}
+
+func (s *Session) connConfig(servers []string) conn.Config {
+	return conn.Config{
+		Servers: servers,
+		Timeout: s.cfg.timeout,
+		Auth:    s.cfg.auth,
+		TLS:     s.cfg.tls,
+		Dialer:  s.cfg.dialer,
+		Logger:  s.cfg.logger,
+		OnState: func(st conn.State) { s.events.push(func() { s.onState(st) }) },
+	}
+}
+
+// Conn returns the go-zookeeper client under the session, for the program's
+// other work. It may be another one after a failure: don't keep it. Requests
+// above 136 KiB fail on it with zk.ErrShortBuffer; don't close it, and use
+// WithAuth rather than its AddAuth.
+func (s *Session) Conn() *zk.Conn { return s.conn.Zk() }
+
+// ID returns the id of the ZooKeeper session that stands, or may still stand
+// while disconnected; 0 when there is none.
+func (s *Session) ID() int64 {
+	st, _ := s.conn.State()
+	return st.Session
+}
+
+// Timeout returns the session timeout that the servers granted; for NewSession,
+// the one given.
+func (s *Session) Timeout() time.Duration { return s.conn.Timeout() }
+
+// Ping makes one round trip to the quorum: fit for a readiness check. The
+// error is an *Error that Is ctx.Err(), or ErrClosed, or what the connection
+// failed with.
+func (s *Session) Ping(ctx context.Context) error {
+	if err := s.ping(ctx); err != nil {
+		return &Error{Op: "ping", Err: err}
+	}
+	return nil
+}
+
+func (s *Session) ping(ctx context.Context) error {
+	for {
+		if err := s.alive(); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctxErr(ctx)
+		}
+		if _, err := s.conn.Await(ctx); err != nil {
+			return s.mapErr(ctx, err)
+		}
+		// A transaction without an effect: the check of a node that every
+		// server has. Reads and pings would be answered by a server that has
+		// lost its quorum.
+		err := await(ctx, func() error { _, _, err := s.conn.Check("/"); return err })
+		if err == nil || conn.Classify(err) == conn.Answered {
+			return err
+		}
+		if ctx.Err() != nil || errors.Is(err, conn.ErrClosed) {
+			return s.mapErr(ctx, err)
+		}
+	}
+}
+
+// await runs f and returns its result, or ctx's error without waiting for it.
+func await(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctxErr(ctx)
+	}
+}
+
+// mapErr turns an error from below into what the package documents.
+func (s *Session) mapErr(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, conn.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, queue.ErrExhausted):
+		return ErrSequenceExhausted
+	case errors.Is(err, queue.ErrBusy):
+		return ErrBusy
+	case ctx.Err() != nil:
+		return ctxErr(ctx)
+	}
+	return err
+}
+
+// alive returns ErrClosed after Close.
+func (s *Session) alive() error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Shutdown ends the session in good order: calls that take a context are
+// refused from now on, and those that wait end, with ErrClosed; whoever holds
+// a lock goes on, and so does every Lock, which has no error to return. When
+// none is left it closes the session as Close does. If ctx ends first its
+// error is returned, and the session is as before but for the refusals: Close
+// it then, or wait with another Shutdown.
+func (s *Session) Shutdown(ctx context.Context) error {
+	s.stopped.Store(true)
+	s.eachLock(func(l *lock) { l.refuse(false) })
+	for {
+		s.mu.Lock()
+		n, quiet := len(s.locks), s.quiet
+		s.mu.Unlock()
+		if n == 0 || s.closed.Load() {
+			return s.Close()
+		}
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return &Error{Op: "shutdown", Err: ctxErr(ctx)}
+		}
+	}
+}
+
+// Close ends the session, within 5 s. Every lock is given up: its node is
+// deleted before the connection closes, the contexts of its Hold end with
+// ErrLost, every wait ends with ErrClosed, and a waiting Lock panics; see
+// Shutdown. The *Error names the nodes whose deletion could not be confirmed:
+// they go when ZooKeeper ends the session, or, with NewSession, when the
+// program does. Later calls wait for the first and return its result.
+func (s *Session) Close() error {
+	s.closing.Do(func() { s.result = s.close() })
+	return s.result
+}
+
+func (s *Session) close() error {
+	start := time.Now()
+	s.closed.Store(true)
+	s.stopped.Store(true)
+	s.eachLock(func(l *lock) { l.refuse(true) })
+	timer := time.NewTimer(deleteLimit)
+	defer timer.Stop()
+	for done := false; !done; {
+		s.mu.Lock()
+		n, quiet := len(s.pending), s.quiet
+		s.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		select {
+		case <-quiet:
+		case <-timer.C:
+			done = true
+		}
+	}
+	var left []string
+	s.mu.Lock()
+	for e := range s.pending {
+		left = append(left, e.Left()...)
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
+	defer cancel()
+	s.conn.Close(ctx)
+	s.tell(SessionEvent{State: StateClosed})
+	s.events.stop()
+	if len(left) > 0 {
+		return &Error{Op: "close", Err: fmt.Errorf("not deleted: %v", left)}
+	}
+	return nil
+}
+
+func (s *Session) eachLock(f func(*lock)) {
+	s.mu.Lock()
+	all := make([]*lock, 0, len(s.locks))
+	for _, l := range s.locks {
+		all = append(all, l)
+	}
+	s.mu.Unlock()
+	for _, l := range all {
+		f(l)
+	}
+}

@@ -1,0 +1,133 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// errPanic is what a call's AcquireEnd gets when a function of the tracer
+// panicked within the call.
+var errPanic = errors.New("zksync: panic in a tracer's function")
+
+// traced acquires the lock and tells the tracer of it. A panic of the tracer's
+// gives back what was granted.
+func (l *lock) traced(ctx context.Context, w *waiter, acl []zk.ACL) error {
+	tr := l.s.cfg.tracer
+	kept := false
+	defer func() {
+		if !kept && w.ten != nil && w.err == nil {
+			l.undo(w)
+		}
+	}()
+	err := l.acquireTraced(ctx, tr, w, acl)
+	kept = true
+	return err
+}
+
+func (l *lock) acquireTraced(ctx context.Context, tr *Tracer, w *waiter, acl []zk.ACL) (err error) {
+	w.ctx = ctx
+	if tr.AcquireStart != nil {
+		w.ctx = tr.AcquireStart(ctx, w.acq)
+	}
+	if tr.Blocked != nil {
+		w.peers = make(chan Peer, 1)
+	}
+	if tr.AcquireEnd != nil {
+		err = errPanic
+		defer func() { tr.AcquireEnd(w.ctx, w.acq, w.result(err)) }()
+	}
+	e := l.acquire(ctx, w, acl)
+	if e == nil {
+		if w.handed && tr.Handoff != nil {
+			tr.Handoff(w.ctx, w.acq)
+		}
+		w.ten.begin(w.ctx)
+	} else {
+		w.ten = nil
+	}
+	err = e
+	return err
+}
+
+func (w *waiter) result(err error) Result {
+	r := Result{Err: err, Position: w.place, Contended: w.contended, Handoff: w.handed, Waited: time.Since(w.start)}
+	if err == nil {
+		r.Node = w.ten.e.Node()
+		if w.handle != nil {
+			r.Fence = w.handle.fence
+		}
+	}
+	return r
+}
+
+// payload is what the node of an entry made for w says.
+func (s *Session) payload(w *waiter) []byte {
+	if s.cfg.noInfo {
+		return nil
+	}
+	i := znode.Info{Identity: s.cfg.identity, Host: s.host, PID: os.Getpid()}
+	if !w.private {
+		i.OwnerID, i.OwnerName = w.acq.Owner.id, w.acq.Owner.label
+	}
+	if f := s.cfg.tracer.Parent; f != nil {
+		i.TraceParent = f(w.ctx)
+	}
+	return i.Encode()
+}
+
+// tell passes on whom an entry waits for, to the call that is first in line
+// for it.
+func (l *lock) tell(r *run, b queue.Blocker) {
+	p := Peer{
+		Node: b.Path, Position: b.Place, Local: b.Local,
+		Session: b.Stat.EphemeralOwner, Since: time.UnixMilli(b.Stat.Ctime),
+	}
+	if i, ok := znode.DecodeInfo(b.Data); ok {
+		p.Identity, p.Host, p.PID = i.Identity, i.Host, i.PID
+		p.OwnerID, p.OwnerName, p.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w := l.headLocked(); w != nil && l.run == r {
+		w.contended = true
+		w.notify(p)
+	}
+}
+
+// notify leaves the newest word for the call, which may not listen.
+func (w *waiter) notify(p Peer) {
+	if w.peers == nil {
+		return
+	}
+	select {
+	case <-w.peers:
+	default:
+	}
+	w.peers <- p
+}
+
+// tellLocal tells a call that a holder of its own session is ahead.
+func (l *lock) tellLocal(w *waiter, t *tenure) {
+	if w.peers == nil {
+		return
+	}
+	s := l.s
+	l.mu.Lock()
+	p := Peer{Node: t.e.Node(), Position: l.placeLocked(w), Local: true, Session: t.e.Session(), Since: t.start}
+	l.mu.Unlock()
+	if !s.cfg.noInfo {
+		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
+		p.OwnerID, p.OwnerName = t.acq.Owner.id, t.acq.Owner.label
+		if f := s.cfg.tracer.Parent; f != nil {
+			p.TraceParent = f(t.ctx)
+		}
+	}
+	s.cfg.tracer.Blocked(w.ctx, p)
+}

@@ -1,0 +1,140 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+)
+
+// unlock ends one level of the present tenure, whoever took it, unless o is an
+// owner and not its own.
+func (l *lock) unlock(ctx context.Context, o Owner) error {
+	l.mu.Lock()
+	t := l.ten
+	switch {
+	case t == nil:
+		l.mu.Unlock()
+		panic("zksync: Unlock of an unlocked lock")
+	case !o.IsZero() && t.owner != o:
+		l.mu.Unlock()
+		return ErrNotOwner
+	case t.plain == 0:
+		l.mu.Unlock()
+		panic("zksync: Unlock of a lock held by a Hold")
+	}
+	was := t.lost
+	t.plain--
+	if t.plain > 0 || len(t.holds) > 0 {
+		l.mu.Unlock()
+		return was
+	}
+	rel, then := t.vacateLocked()
+	l.mu.Unlock()
+	then.run()
+	if was != nil {
+		return was
+	}
+	return rel.wait(ctx, l.s)
+}
+
+// undo gives back what a call was granted that ends with an error.
+func (l *lock) undo(w *waiter) {
+	t := w.ten
+	l.mu.Lock()
+	if l.ten != t {
+		l.mu.Unlock()
+		return // lost meanwhile, and free already
+	}
+	var ended after
+	if w.handle != nil {
+		ended = w.handle.endLocked(context.Canceled)
+		delete(t.holds, w.handle)
+	} else {
+		t.plain--
+	}
+	if t.plain > 0 || len(t.holds) > 0 {
+		l.mu.Unlock()
+		ended.run()
+		return
+	}
+	rel, then := t.vacateLocked()
+	l.mu.Unlock()
+	ended.run()
+	then.run()
+	if rel != nil {
+		brief(rel.done)
+	}
+}
+
+// reenter adds a level to the tenure of the caller's own owner. It asks the
+// clock: a lock of a session that is dead is not entered again (lesson 38).
+func (l *lock) reenter(ctx context.Context, w *waiter, t *tenure) error {
+	c := l.s.conn
+	for {
+		l.mu.Lock()
+		switch {
+		case l.s.closed.Load():
+			l.mu.Unlock()
+			return ErrClosed
+		case l.ten != t:
+			acl := l.acl
+			l.mu.Unlock()
+			return l.acquire(ctx, w, acl) // given back meanwhile
+		case t.lost != nil:
+			defer l.mu.Unlock()
+			return t.lost
+		}
+		alive, guarded := c.Alive(t.e.Session()), t.guard != nil
+		t.exposed = t.exposed || w.hold
+		known := !w.hold || t.e.Fence() != 0
+		if alive && known {
+			w.ten = t
+			if w.hold {
+				w.handle = t.openLocked()
+			} else {
+				t.plain++
+			}
+			l.mu.Unlock()
+			return nil
+		}
+		l.mu.Unlock()
+		switch {
+		case alive:
+			err := await(ctx, t.e.Learn)
+			if err != nil {
+				if err := t.judge(ctx, err); err != nil {
+					return err
+				}
+			}
+		case guarded:
+			// Proven every T/6, and silent for T/2.
+			t.lose(t.silence())
+		default:
+			// Nobody has asked for a while: ask now.
+			err := await(ctx, func() error { return c.Prove(t.e.Session(), t.e.Node()) })
+			if err := t.judge(ctx, err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// judge looks at what a question about the tenure's node came to: the tenure
+// ends if it is lost; an error is returned if there is no point in asking
+// again.
+func (t *tenure) judge(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ctxErr(ctx)
+	case errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
+		t.lose(err)
+	case errors.Is(err, conn.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, conn.ErrNoContact):
+	case conn.Classify(err) == conn.Answered:
+		return err
+	}
+	return nil
+}

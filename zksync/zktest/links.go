@@ -1,0 +1,121 @@
+package zktest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+)
+
+// link is the way from one server to another: one relay to the port where a
+// leader hears its followers, one to the port for elections.
+type link struct {
+	quorum, election *relay
+}
+
+func (l *link) relays() [2]*relay { return [2]*relay{l.quorum, l.election} }
+
+// links joins servers with each other. Each names the others by its own links,
+// so that the traffic of any two can be stopped.
+type links map[[2]int]*link // by the server that connects and the one it reaches
+
+// newLinks makes the links between servers that listen on these ports. After an
+// error nothing is left.
+func newLinks(quorum, election []int) (links, error) {
+	ls := make(links)
+	fail := func(err error) (links, error) {
+		ls.close()
+		return nil, err
+	}
+	for from := range quorum {
+		for to := range quorum {
+			if from == to {
+				continue
+			}
+			q, err := newRelay(address(quorum[to]), copyBytes)
+			if err != nil {
+				return fail(err)
+			}
+			l := &link{quorum: q}
+			ls[[2]int{from, to}] = l
+			l.election, err = newRelay(address(election[to]), func(c *relayConn, d direction) error {
+				return ls.copyElection(c, d, from, to)
+			})
+			if err != nil {
+				return fail(err)
+			}
+		}
+	}
+	return ls, nil
+}
+
+func (ls links) close() {
+	for _, l := range ls {
+		for _, r := range l.relays() {
+			if r != nil {
+				r.close()
+			}
+		}
+	}
+}
+
+// Versions of the message that opens an election connection, as unsigned
+// numbers of -65536 and -65535. Releases before 3.5 send none.
+const (
+	electionV1 = 1<<64 - 65536
+	electionV2 = 1<<64 - 65535
+)
+
+const maxElectionAddr = 4 << 10
+
+// copyElection copies a connection for elections. A server opens it with the
+// address it can be called back at, and is called back there by one with a
+// greater id: that has to be a link as well, or the two would have a way past
+// the cut.
+func (ls links) copyElection(c *relayConn, d direction, from, to int) error {
+	if d == toClient {
+		return copyBytes(c, d)
+	}
+	var head [20]byte // version, server id, length of the address
+	n, err := io.ReadFull(c.client, head[:8])
+	version := binary.BigEndian.Uint64(head[:])
+	if err == nil && (version == electionV1 || version == electionV2) {
+		if n, err = io.ReadFull(c.client, head[8:]); err == nil {
+			return ls.callBack(c, head, from, to)
+		}
+		n += 8
+	}
+	if !c.await(d) {
+		return net.ErrClosed
+	}
+	if werr := c.write(d, head[:n]); werr != nil {
+		return werr
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return copyBytes(c, d)
+}
+
+func (ls links) callBack(c *relayConn, head [20]byte, from, to int) error {
+	size := binary.BigEndian.Uint32(head[16:])
+	if size > maxElectionAddr {
+		return fmt.Errorf("zktest: election address of %d bytes", size)
+	}
+	if _, err := io.CopyN(io.Discard, c.client, int64(size)); err != nil {
+		return err
+	}
+	back := ls[[2]int{to, from}].election.addr()
+	msg := binary.BigEndian.AppendUint32(head[:16:16], uint32(len(back)))
+	msg = append(msg, back...)
+	if !c.await(toServer) {
+		return net.ErrClosed
+	}
+	if err := c.write(toServer, msg); err != nil {
+		return err
+	}
+	return copyBytes(c, toServer)
+}

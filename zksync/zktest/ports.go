@@ -1,0 +1,58 @@
+package zktest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+)
+
+// Ports are taken from below the range that systems give to outgoing
+// connections: a server that is down for a while must find its own port free
+// when it comes back.
+const (
+	firstPort = 10000
+	lastPort  = 30000
+)
+
+const loopback = "127.0.0.1"
+
+// errPortTaken says that somebody else got hold of a port between the look at
+// it and its use.
+var errPortTaken = errors.New("zktest: port taken")
+
+// portPool hands out ports that nobody listens on, and none twice in a process.
+type portPool struct {
+	mu   sync.Mutex
+	used map[int]struct{} // guarded by mu
+}
+
+var ports = portPool{used: make(map[int]struct{})}
+
+func (p *portPool) pick() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for range 1000 {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		if _, taken := p.used[port]; taken {
+			continue
+		}
+		l, err := net.Listen("tcp", address(port))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		p.used[port] = struct{}{}
+		return port, nil
+	}
+	return 0, errors.New("zktest: no free port on " + loopback)
+}
+
+func (p *portPool) release(port int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.used, port)
+}
+
+func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }

@@ -1,0 +1,199 @@
+package zktest
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"sync"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// Action is what a hook wants done with a frame. The zero value is [Pass].
+type Action int
+
+const (
+	Pass       Action = iota // forward it
+	Drop                     // forward it not; the connection goes on
+	DropAndCut               // forward it not and close the connection
+	PassAndCut               // forward it, then close the connection
+)
+
+// Frame is one message that passes a [Proxy]. The zero value is none. Copies
+// share Payload, which is the hook's to read, and to change within its length,
+// until it returns.
+type Frame struct {
+	FromServer bool
+	Conn       int64  // which connection through the proxy, counted from 1
+	Op         string // the request, or the one answered: "connect", "create", "getData", ...; "notify" is a watch event
+	Code       int32  // Op as a number; 0 for "connect" and "notify"
+	Xid        int32  // -1 for a watch event, -2 for a ping; 0 for "connect"
+	Zxid       int64  // of a reply
+	Err        int32  // of a reply: ZooKeeper's error code, 0 is none
+	Payload    []byte // without the length in front of it
+}
+
+// Proxy stands between clients and one server, passes their traffic on, and
+// makes a faulty network of itself. It takes ZooKeeper's protocol apart; traffic
+// that is something else (a four-letter word, TLS) passes uncounted and unseen by
+// the hook.
+//
+// The zero value is not usable: use [NewProxy]. It must not be copied. Its
+// methods may be called from several goroutines.
+type Proxy struct {
+	relay *relay
+
+	mu       sync.Mutex
+	hook     func(Frame) Action // guarded by mu
+	requests map[string]int     // guarded by mu
+}
+
+// maxFrame is far above what a server takes. A length beyond it is no length.
+const maxFrame = 64 << 20
+
+// NewProxy returns a proxy on a free loopback port that passes connections on to
+// target, a host and port. The target need not be there yet: a connection whose
+// target can't be reached within five seconds is closed. The error is that of
+// listening. [Proxy.Close] ends it.
+func NewProxy(target string) (*Proxy, error) {
+	p := &Proxy{requests: make(map[string]int)}
+	r, err := newRelay(target, p.pump)
+	if err != nil {
+		return nil, err
+	}
+	p.relay = r
+	return p, nil
+}
+
+// Addr is the address clients connect to, a host and port. It never changes.
+func (p *Proxy) Addr() string { return p.relay.addr() }
+
+// Blackhole holds traffic back in the directions given, and lets it through in
+// the others. Nobody is told: nothing is closed, connections are still taken,
+// but while toServer is held the server learns nothing of them. As in a network
+// that loses packets, what was sent meanwhile arrives after [Proxy.Heal], on
+// connections that still stand; after [Proxy.Cut] it never does. So
+// Blackhole(false, true), a request, Cut is a request that was carried out and
+// whose answer was lost.
+func (p *Proxy) Blackhole(toServer, toClient bool) { p.relay.hold(toServer, toClient) }
+
+// Cut closes every connection that stands now. New ones are taken.
+func (p *Proxy) Cut() { p.relay.cut() }
+
+// Refuse has every new connection closed as soon as it is made, or no longer.
+// Those that stand go on.
+func (p *Proxy) Refuse(refuse bool) { p.relay.setRefuse(refuse) }
+
+// Heal ends what Blackhole and Refuse began. The hook stays.
+func (p *Proxy) Heal() {
+	p.relay.setRefuse(false)
+	p.relay.hold(false, false)
+}
+
+// Close closes every connection and the port, and waits until no goroutine of
+// the proxy is left. It must not be called from a hook. Further calls do
+// nothing.
+func (p *Proxy) Close() { p.relay.close() }
+
+// Conns is the number of connections that stand.
+func (p *Proxy) Conns() int { return p.relay.open() }
+
+// Requests returns how many requests of each kind clients have sent since the
+// start or [Proxy.ResetRequests], dropped ones among them, by the names in
+// [Frame.Op]. A multi counts as one. The map is the caller's.
+func (p *Proxy) Requests() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.requests)
+}
+
+// ResetRequests starts the counts of [Proxy.Requests] anew.
+func (p *Proxy) ResetRequests() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.requests)
+}
+
+// SetHook has hook called with every frame before it is forwarded, in either
+// direction; nil removes it. Calls for one direction of one connection come one
+// after the other, in order, and hold that direction up while they last; others
+// come at the same time.
+func (p *Proxy) SetHook(hook func(Frame) Action) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hook = hook
+}
+
+// pump copies one direction frame by frame.
+func (p *Proxy) pump(c *relayConn, d direction) error {
+	conn, _ := c.ends(d)
+	src := bufio.NewReader(conn)
+	if head, err := src.Peek(wire.FrameHeader); err == nil && binary.BigEndian.Uint32(head) > maxFrame {
+		return c.copyFrom(src, d)
+	}
+	var buf []byte
+	for first := true; ; first = false {
+		frame, err := wire.ReadFrame(src, buf, maxFrame)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		buf = frame
+		// Counted and shown to the hook only once it may travel on: a held
+		// request has not been seen by anybody.
+		if !c.await(d) {
+			return net.ErrClosed
+		}
+		act := p.inspect(c, d, first, frame[wire.FrameHeader:])
+		if act == Pass || act == PassAndCut {
+			if err := c.write(d, frame); err != nil {
+				return err
+			}
+		}
+		if act == DropAndCut || act == PassAndCut {
+			return net.ErrClosed
+		}
+	}
+}
+
+// inspect counts a frame and asks the hook about it.
+func (p *Proxy) inspect(c *relayConn, d direction, first bool, payload []byte) Action {
+	f := Frame{FromServer: d == toClient, Conn: c.number, Payload: payload, Op: "connect"}
+	if !first {
+		c.decode(&f)
+	}
+	p.mu.Lock()
+	hook := p.hook
+	if !f.FromServer {
+		p.requests[f.Op]++
+	}
+	p.mu.Unlock()
+	if hook == nil {
+		return Pass
+	}
+	return hook(f)
+}
+
+// decode reads the header and ties an answer to its request.
+func (c *relayConn) decode(f *Frame) {
+	dec := wire.NewDecoder(f.Payload)
+	f.Xid = dec.Int32()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.FromServer {
+		f.Zxid, f.Err = dec.Int64(), dec.Int32()
+		f.Code = c.pending[f.Xid]
+		if f.Xid >= 0 { // the others belong to a kind of request, not to one
+			delete(c.pending, f.Xid)
+		}
+	} else {
+		f.Code = dec.Int32()
+		c.pending[f.Xid] = f.Code
+	}
+	f.Op = wire.Op(f.Code).String()
+}

@@ -1,0 +1,9 @@
+//go:build unix
+
+package zktest
+
+import "syscall"
+
+func (p *process) terminate() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+func (p *process) pause() error     { return p.cmd.Process.Signal(syscall.SIGSTOP) }
+func (p *process) resume() error    { return p.cmd.Process.Signal(syscall.SIGCONT) }
