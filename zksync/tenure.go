@@ -200,14 +200,14 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 	freed := t.freeLocked()
 	told := t.endLocked(Ending{Reason: EndUnlocked})
 	unguard := t.unguardLocked()
-	then = func() {
+	quit := after(func() {
 		unguard.run()
 		told.run()
 		freed.run()
-	}
+	})
 	if t.lost != nil {
 		l.advanceLocked()
-		return nil, then
+		return nil, quit
 	}
 	head := l.headLocked()
 	if head == nil || l.run != nil || !t.passes(head) {
@@ -215,7 +215,7 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 		rel = &release{done: make(chan struct{})}
 		l.ref()
 		return rel, func() {
-			then.run()
+			quit()
 			t.remove(rel)
 		}
 	}
@@ -224,10 +224,10 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 		// The hand-over: no request, one goroutine woken (lesson 32).
 		l.grantLocked(head, &run{e: t.e, own: t.own, reused: true, handoffs: t.handoffs + 1})
 		l.advanceLocked()
-		return nil, then
+		return nil, quit
 	}
 	l.renewLocked(t, t.handoffs >= budget)
-	return nil, then
+	return nil, quit
 }
 
 // renewLocked looks after the node of a tenure that has ended, so that it may
@@ -242,9 +242,10 @@ func (l *lock) renewLocked(t *tenure, alone bool) {
 	}
 	l.run = r
 	l.ref()
+	own := t.own
 	go l.drive(ctx, r, func(ctx context.Context) error {
 		w, err := t.e.Renew(ctx, alone)
-		if err == nil && w != t.own {
+		if err == nil && w != own {
 			l.follow(t.e, w)
 		}
 		r.own = w
