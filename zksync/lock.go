@@ -63,7 +63,9 @@ type run struct {
 	own      *conn.Watch // on the node, if one is known
 	w        *waiter     // whom it was made for
 	cancel   context.CancelCauseFunc
-	reused   bool // a tenure has stood on it: not fit for a Hold
+	reused   bool    // a tenure has stood on it: not fit for a Hold
+	peer     *Peer   // whom it waits for, as far as known
+	told     *waiter // whom that was told to
 	handoffs int
 	done     chan struct{} // closed when its goroutine ends
 }
@@ -120,6 +122,18 @@ var errOptions = errors.New("another value for this path is in use with other op
 // handle if one was wanted. On failure nothing is left, but what could not be
 // deleted yet, for which somebody answers.
 func (l *lock) acquire(ctx context.Context, w *waiter, acl []zk.ACL) error {
+	for {
+		err := l.attempt(ctx, w, acl)
+		if err != nil || l.s.conn.Alive(w.ten.e.Session()) {
+			return err
+		}
+		// The process was stopped between the grant and here, for so long that
+		// the session may be over (lesson 64).
+		l.undo(w)
+	}
+}
+
+func (l *lock) attempt(ctx context.Context, w *waiter, acl []zk.ACL) error {
 	if ctx.Err() != nil {
 		return ctxErr(ctx) // a done context never acquires
 	}
@@ -261,8 +275,11 @@ func (l *lock) advanceLocked() {
 		l.run.cancel(errSuperseded)
 		l.run = nil
 	}
-	if want && l.run == nil {
+	switch {
+	case want && l.run == nil:
 		l.stand(head)
+	case l.run != nil:
+		l.run.tellLocked(head)
 	}
 }
 
@@ -327,10 +344,13 @@ func (l *lock) give(r *run) bool {
 		l.mu.Unlock()
 		return false
 	}
-	var ended after
-	if l.ten != nil {
-		// Two can't be first: the node of the tenure is gone.
-		ended = l.ten.loseLocked(conn.ErrNodeGone)
+	if t := l.ten; t != nil && t.lost == nil {
+		// Two can't be first: the node of the tenure is gone. Its holder is
+		// told before there is another one.
+		ended := t.loseLocked(conn.ErrNodeGone)
+		l.mu.Unlock()
+		ended.run()
+		return l.give(r)
 	}
 	w := l.headLocked()
 	ok := l.ten == nil && w != nil && r.serves(w)
@@ -340,7 +360,6 @@ func (l *lock) give(r *run) bool {
 		l.advanceLocked()
 	}
 	l.mu.Unlock()
-	ended.run()
 	return ok
 }
 

@@ -59,7 +59,8 @@ type Locker interface {
 	// the loss of the lock; lock calls that carry it enter this very lock
 	// again, and no other. Do returns fn's error, joined with ErrLost if the
 	// lock was lost, whatever fn returned; the error of an acquire that failed,
-	// and then fn has not run. If fn panics the lock is given back first.
+	// and then fn has not run. If fn panics the lock is given back first. Do
+	// waits for the confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
 	// As returns the same lock for one owner: calls on it enter again what the

@@ -77,11 +77,11 @@ func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc)
 
 // unlock is Unlock: with an owner in ctx, for that owner.
 func (m *Mutex) unlock(ctx context.Context, mine bool) {
-	err := m.release(ctx)
+	known, err := m.release(ctx)
 	switch {
 	case errors.Is(err, ErrNotOwner) && mine:
 		panic("zksync: Unlock of a lock that another owner holds")
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrLost) && !known:
 		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "error", err)
 	}
 }
@@ -114,7 +114,7 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 
 // UnlockContext gives the lock back; see Locker.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
-	if err := m.release(ctx); err != nil {
+	if _, err := m.release(ctx); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Err: err}
 	}
 	return nil
@@ -150,7 +150,13 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 	defer func() { // also when fn panics or ends its goroutine
 		rctx, cancel := m.brief(context.Background())
 		defer cancel()
-		err = join(err, h.Release(rctx))
+		rerr := h.Release(rctx)
+		if rctx.Err() != nil && errors.Is(rerr, context.DeadlineExceeded) {
+			// Not confirmed yet: that goes on without us, and is no reason to
+			// tell that the work failed.
+			rerr = nil
+		}
+		err = join(err, rerr)
 	}()
 	return fn(h.Context(ctx), h)
 }
@@ -210,7 +216,7 @@ func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
 }
 
 // release ends one level of a plain lock.
-func (m *Mutex) release(ctx context.Context) error {
+func (m *Mutex) release(ctx context.Context) (known bool, err error) {
 	m.check()
 	l := m.s.find(m.full)
 	if l == nil {

@@ -83,8 +83,11 @@ func WithSessionTimeout(d time.Duration) Option {
 func WithAuth(scheme string, cred []byte) Option {
 	cred = slices.Clone(cred)
 	return optionFunc(func(c *config) error {
-		if scheme == "" || len(cred) == 0 {
+		switch {
+		case scheme == "" || len(cred) == 0:
 			return errors.New("WithAuth needs a scheme and a credential")
+		case len(scheme)+len(cred) > 64<<10:
+			return errors.New("WithAuth: a credential of more than 64 KiB")
 		}
 		c.auth = append(c.auth, conn.Auth{Scheme: scheme, Cred: cred})
 		c.wire = append(c.wire, "WithAuth")
@@ -216,8 +219,15 @@ func (c *lockConfig) apply(opts []LockOption) error {
 func WithACL(acl ...zk.ACL) LockOption {
 	acl = slices.Clone(acl)
 	return lockOptionFunc(func(c *lockConfig) error {
-		if len(acl) == 0 {
+		size := 0
+		for _, a := range acl {
+			size += len(a.Scheme) + len(a.ID) + 12
+		}
+		switch {
+		case len(acl) == 0:
 			return errors.New("WithACL needs at least one entry")
+		case size > 32<<10:
+			return fmt.Errorf("WithACL: %d bytes of entries, want at most 32 KiB", size)
 		}
 		c.acl = acl
 		return nil

@@ -95,10 +95,21 @@ func (l *lock) tell(r *run, b queue.Blocker) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if w := l.headLocked(); w != nil && l.run == r {
-		w.contended = true
-		w.notify(p)
+	r.peer, r.told = &p, nil
+	if l.run == r {
+		r.tellLocked(l.headLocked())
 	}
+}
+
+// tellLocked tells the first waiter, once, whom the entry waits for. It may
+// have come to the entry when another call gave up.
+func (r *run) tellLocked(w *waiter) {
+	if w == nil || r.peer == nil || r.told == w {
+		return
+	}
+	r.told = w
+	w.contended = true
+	w.notify(*r.peer)
 }
 
 // notify leaves the newest word for the call, which may not listen.

@@ -9,7 +9,9 @@ import (
 
 // unlock ends one level of the present tenure, whoever took it, unless o is an
 // owner and not its own.
-func (l *lock) unlock(ctx context.Context, o Owner) error {
+//
+// known tells whether a loss had been noticed, and logged, before.
+func (l *lock) unlock(ctx context.Context, o Owner) (known bool, err error) {
 	l.mu.Lock()
 	t := l.ten
 	switch {
@@ -18,7 +20,7 @@ func (l *lock) unlock(ctx context.Context, o Owner) error {
 		panic("zksync: Unlock of an unlocked lock")
 	case !o.IsZero() && t.owner != o:
 		l.mu.Unlock()
-		return ErrNotOwner
+		return false, ErrNotOwner
 	case t.plain == 0:
 		l.mu.Unlock()
 		panic("zksync: Unlock of a lock held by a Hold")
@@ -27,20 +29,21 @@ func (l *lock) unlock(ctx context.Context, o Owner) error {
 	t.plain--
 	if t.plain > 0 || len(t.holds) > 0 {
 		l.mu.Unlock()
-		return was
+		return true, was
 	}
 	rel, then := t.vacateLocked()
 	l.mu.Unlock()
 	then.run()
 	if was != nil {
-		return was
+		return true, was
 	}
-	return rel.wait(ctx, l.s)
+	return false, rel.wait(ctx, l.s)
 }
 
 // undo gives back what a call was granted that ends with an error.
 func (l *lock) undo(w *waiter) {
 	t := w.ten
+	w.ten = nil
 	l.mu.Lock()
 	if l.ten != t {
 		l.mu.Unlock()
@@ -86,7 +89,10 @@ func (l *lock) reenter(ctx context.Context, w *waiter, t *tenure) error {
 			return t.lost
 		}
 		alive, guarded := c.Alive(t.e.Session()), t.guard != nil
-		t.exposed = t.exposed || w.hold
+		if w.hold && !t.exposed {
+			t.exposed = true
+			l.advanceLocked() // nobody may wait for a hand-over any more
+		}
 		known := !w.hold || t.e.Fence() != 0
 		if alive && known {
 			w.ten = t

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -86,9 +87,10 @@ func takeOver(addr string, id int64) error {
 	if _, err := conn.Write(msg); err != nil {
 		return err
 	}
-	// The server closes the connection when it has closed the session, and
-	// when there was none. Which of the two, "dump" tells.
-	if _, err := io.Copy(io.Discard, conn); err != nil {
+	// The server closes the connection when it has closed the session, or
+	// finds that there is none, with or without a reset. "dump" tells more.
+	_, err = io.Copy(io.Discard, conn)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	return nil

@@ -1,19 +1,30 @@
 package zktest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// A server that has just opened its port can swallow a four-letter word and
-// never answer: so each question has a short limit and is asked again.
+// ErrNotServing is wrapped by the errors of [Ensemble.Metrics] and what builds on
+// it when the server has no quorum.
+var ErrNotServing = errors.New("zktest: server does not serve")
+
+const notServing = "This ZooKeeper instance is not currently serving requests"
+
+// A server that has just opened its port, or is about to lose or find a leader,
+// can swallow a four-letter word or hang up on it: so each question has a short
+// limit and is asked again.
 const (
 	pollTimeout = 500 * time.Millisecond
-	wordTimeout = 5 * time.Second
+	askTimeout  = 2 * time.Second
+	wordTimeout = 6 * time.Second
 )
 
 // ask sends one four-letter word and returns the answer.
@@ -42,10 +53,17 @@ func ask(addr, word string, timeout time.Duration) (string, error) {
 
 // FourLetter sends one of ZooKeeper's four-letter words to server i and returns
 // its answer as it is. A server that does not run or is paused is an error, and
-// so is one that has not answered within five seconds. A server without a quorum
+// so is one that has not answered within six seconds. A server without a quorum
 // answers most words with a line that says so.
-func (e *Ensemble) FourLetter(i int, word string) (string, error) {
-	return e.fourLetter(i, word, wordTimeout)
+func (e *Ensemble) FourLetter(i int, word string) (answer string, err error) {
+	deadline := time.Now().Add(wordTimeout)
+	until(deadline, func() (bool, error) {
+		answer, err = e.fourLetter(i, word, askTimeout)
+		silent := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
+			errors.Is(err, syscall.ECONNRESET)
+		return !silent, nil
+	})
+	return answer, err
 }
 
 func (e *Ensemble) fourLetter(i int, word string, timeout time.Duration) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 )
 
 // link is the way from one server to another: one relay to the port where a
@@ -19,6 +20,13 @@ func (l *link) relays() [2]*relay { return [2]*relay{l.quorum, l.election} }
 // so that the traffic of any two can be stopped.
 type links map[[2]int]*link // by the server that connects and the one it reaches
 
+// linkPatience is how long a link waits for a server to open its port. A follower
+// is often there before the leader it has elected. Refused, it would ask again at
+// once; but a link has taken its connection already, and closing that sends the
+// follower back to the election while the leader waits for it, for as long as
+// initLimit.
+const linkPatience = 3 * time.Second
+
 // newLinks makes the links between servers that listen on these ports. After an
 // error nothing is left.
 func newLinks(quorum, election []int) (links, error) {
@@ -32,13 +40,13 @@ func newLinks(quorum, election []int) (links, error) {
 			if from == to {
 				continue
 			}
-			q, err := newRelay(address(quorum[to]), copyBytes)
+			q, err := newRelay(address(quorum[to]), linkPatience, copyBytes)
 			if err != nil {
 				return fail(err)
 			}
 			l := &link{quorum: q}
 			ls[[2]int{from, to}] = l
-			l.election, err = newRelay(address(election[to]), func(c *relayConn, d direction) error {
+			l.election, err = newRelay(address(election[to]), linkPatience, func(c *relayConn, d direction) error {
 				return ls.copyElection(c, d, from, to)
 			})
 			if err != nil {

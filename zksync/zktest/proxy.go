@@ -60,7 +60,7 @@ const maxFrame = 64 << 20
 // listening. [Proxy.Close] ends it.
 func NewProxy(target string) (*Proxy, error) {
 	p := &Proxy{requests: make(map[string]int)}
-	r, err := newRelay(target, p.pump)
+	r, err := newRelay(target, 0, p.pump)
 	if err != nil {
 		return nil, err
 	}

@@ -21,10 +21,11 @@ const dialTimeout = 5 * time.Second
 // relay passes TCP connections on to a target and can stop doing so. Its methods
 // may be called from several goroutines.
 type relay struct {
-	target string
-	pump   func(c *relayConn, d direction) error // copies one direction until it ends
-	ln     net.Listener
-	wg     sync.WaitGroup // accept, and two goroutines a connection
+	target   string
+	pump     func(c *relayConn, d direction) error // copies one direction until it ends
+	patience time.Duration                         // how long a target may take to open its port
+	ln       net.Listener
+	wg       sync.WaitGroup // accept, and two goroutines a connection
 
 	mu     sync.Mutex
 	conns  map[*relayConn]struct{} // guarded by mu
@@ -50,12 +51,18 @@ type relayConn struct {
 
 // newRelay listens on a free loopback port. pump is called twice a connection,
 // each time on a goroutine of its own.
-func newRelay(target string, pump func(*relayConn, direction) error) (*relay, error) {
+func newRelay(target string, patience time.Duration, pump func(*relayConn, direction) error) (*relay, error) {
 	ln, err := net.Listen("tcp", loopback+":0")
 	if err != nil {
 		return nil, fmt.Errorf("zktest: proxy for %s: %w", target, err)
 	}
-	r := &relay{target: target, pump: pump, ln: ln, conns: make(map[*relayConn]struct{})}
+	r := &relay{
+		target:   target,
+		pump:     pump,
+		patience: patience,
+		ln:       ln,
+		conns:    make(map[*relayConn]struct{}),
+	}
 	r.wg.Go(r.accept)
 	return r, nil
 }
@@ -175,7 +182,7 @@ func (c *relayConn) serve() {
 	if !c.await(toServer) {
 		return
 	}
-	server, err := net.DialTimeout("tcp", c.relay.target, dialTimeout)
+	server, err := c.dial()
 	if err != nil {
 		return
 	}
@@ -192,6 +199,22 @@ func (c *relayConn) serve() {
 	c.run(toClient)
 	c.close()
 	pumps.Wait()
+}
+
+// dial connects to the target, and tries again while there is patience.
+func (c *relayConn) dial() (net.Conn, error) {
+	start := time.Now()
+	for {
+		server, err := net.DialTimeout("tcp", c.relay.target, dialTimeout)
+		if err == nil || time.Since(start) >= c.relay.patience {
+			return server, err
+		}
+		select {
+		case <-c.done:
+			return nil, net.ErrClosed
+		case <-time.After(poll):
+		}
+	}
 }
 
 // run copies one direction. At its end the other side is told, and may still

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,12 +9,15 @@ import (
 )
 
 // Metrics returns what server i answers to "mntr", by its names ("zk_watch_count",
-// "zk_num_alive_connections", ...). A server without a quorum is an error. The
-// map is the caller's.
+// "zk_num_alive_connections", ...). The error of a server without a quorum wraps
+// [ErrNotServing]. The map is the caller's.
 func (e *Ensemble) Metrics(i int) (map[string]string, error) {
 	answer, err := e.FourLetter(i, "mntr")
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(answer, notServing) {
+		return nil, fmt.Errorf("%w: server %d", ErrNotServing, i)
 	}
 	m := make(map[string]string)
 	for line := range strings.Lines(answer) {
@@ -94,10 +98,13 @@ func parseSession(text string) (int64, error) {
 func (e *Ensemble) WatchCount() (int, error) {
 	total := 0
 	for i, s := range e.servers {
-		if st := e.state(s); !st.running || st.paused || e.status(i).mode == "" {
+		if st := e.state(s); !st.running || st.paused {
 			continue
 		}
 		m, err := e.Metrics(i)
+		if errors.Is(err, ErrNotServing) {
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}

@@ -109,7 +109,9 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	if !errors.Is(err, zk.ErrAuthFailed) {
 		err = &DialError{Servers: l.report(cfg.Servers), Err: err}
 	}
-	c.Close(context.Background())
+	limit, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	c.Close(limit)
 	return nil, err
 }
 

@@ -184,13 +184,16 @@ func (l *link) pauseLocked() time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// limitLocked bounds a dial, and then the handshake. It starts low, so that a
-// silent server costs a hold little of its T/2, and grows with each round, so
-// that a slow one is reached in the end.
+// limitLocked bounds a dial, and then the handshake. While a session stands it
+// starts low, so that a silent server costs a hold little of its T/2; it grows
+// with each round, so that a slow server is reached in the end.
 func (l *link) limitLocked() time.Duration {
 	t := l.c.cfg.Timeout
-	d := max(t/12, 100*time.Millisecond) << min(l.fails/len(l.addrs), 10)
-	return min(d, max(t/3, time.Second))
+	round := min(l.fails/len(l.addrs), 10)
+	if l.last.session == 0 {
+		return min(max(t/3, time.Second)<<round, max(t, 10*time.Second))
+	}
+	return min(max(t/12, 100*time.Millisecond)<<round, max(t/3, time.Second))
 }
 
 func (l *link) failed(addr string, err error) {

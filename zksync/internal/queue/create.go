@@ -15,7 +15,7 @@ import (
 // has (lesson 4). When it fails, the nodes are known not to exist, or recorded
 // for Remove.
 func (e *Entry) create(ctx context.Context) error {
-	for {
+	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (e *Entry) create(ctx context.Context) error {
 // takes over the nodes if they are of the present session. It does not look at
 // any ctx: somebody has to answer for the nodes, however long it takes.
 func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
-	for {
+	for p := (pause{}); ; p.wait(context.Background()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
 			return false, err
@@ -137,7 +137,7 @@ func (e *Entry) parents(ctx context.Context) error {
 }
 
 func (e *Entry) makePath(ctx context.Context, p string) error {
-	for {
+	for rest := (pause{}); ; rest.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
 			return err
 		}

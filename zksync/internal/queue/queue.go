@@ -198,7 +198,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 // refusal costs this one read and leaves no trace.
 func (e *Entry) look(ctx context.Context) error {
 	for _, p := range e.order.Places {
-		for {
+		for rest := (pause{}); ; rest.wait(ctx) {
 			if _, err := e.c.Await(ctx); err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -36,8 +35,7 @@ func (e *Entry) Remove() error {
 
 func (e *Entry) removeNode(node string) error {
 	unknown := false
-	pause := 5 * time.Millisecond
-	for {
+	for p := (pause{}); ; p.wait(context.Background()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
 			return err
@@ -61,9 +59,5 @@ func (e *Entry) removeNode(node string) error {
 		case conn.Classify(err) == conn.Unknown:
 			unknown = true
 		}
-		// Await does the waiting while there is no connection; this is for
-		// errors that come at once on one that is up.
-		time.Sleep(pause)
-		pause = min(2*pause, time.Second)
 	}
 }

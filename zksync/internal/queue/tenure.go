@@ -29,7 +29,7 @@ func (e *Entry) Fit(own *conn.Watch) bool {
 // watch on its node. With alone, it fails with ErrNotAlone unless nobody else
 // stands in line. It waits while there is no connection, until ctx ends.
 func (e *Entry) Renew(ctx context.Context, alone bool) (*conn.Watch, error) {
-	for {
+	for p := (pause{}); ; p.wait(ctx) {
 		st, err := e.c.Await(ctx)
 		if err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 // answer: the blocker's end or change, the own node's, a lost connection.
 func (e *Entry) walk(ctx context.Context, i int) error {
 	var told string // the blocker that Blocked was told of
+	var rest pause
 	for {
 		st, err := e.c.Await(ctx)
 		if err != nil {
@@ -27,10 +28,11 @@ func (e *Entry) walk(ctx context.Context, i int) error {
 			return errAgain
 		}
 		line, own, err := e.list(i)
-		if err != nil || line == nil {
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if line == nil {
+			rest.wait(ctx)
 			continue
 		}
 		if znode.Exhausted(line, own) {
@@ -43,6 +45,7 @@ func (e *Entry) walk(ctx context.Context, i int) error {
 			case err == nil:
 				return nil
 			case again(err):
+				rest.wait(ctx)
 				continue
 			default:
 				return err
@@ -52,7 +55,12 @@ func (e *Entry) walk(ctx context.Context, i int) error {
 			return ErrBusy
 		}
 		blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
-		if err := e.block(ctx, i, own, blocker, v.Sole, &told); !again(err) {
+		switch err := e.block(ctx, i, own, blocker, v.Sole, &told); {
+		case err == errLook:
+			rest = pause{}
+		case again(err):
+			rest.wait(ctx)
+		default:
 			return err
 		}
 	}

@@ -1,0 +1,25 @@
+package queue
+
+import (
+	"context"
+	"time"
+)
+
+// pause spaces tries that fail on a connection that is up. While there is none
+// Await does the waiting; this is for a server that answers, and answers
+// nonsense. The zero value is ready: the first two tries come at once.
+type pause struct {
+	tries int
+}
+
+func (p *pause) wait(ctx context.Context) {
+	if p.tries++; p.tries <= 2 {
+		return
+	}
+	t := time.NewTimer(min(5*time.Millisecond<<min(p.tries-3, 10), time.Second))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

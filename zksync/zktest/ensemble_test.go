@@ -1,0 +1,227 @@
+package zktest_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+func TestEnsembleStartsAndLeavesNothing(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprintf("servers=%d", n), func(t *testing.T) {
+			zktest.RealEnsemble(t, 1).Close() // skips here where there is none
+			dir := t.TempDir()
+			start := time.Now()
+			e, err := zktest.NewEnsemble(dir, n)
+			must(t, err)
+			defer e.Close()
+			up := time.Since(start)
+			if len(e.Servers()) != n || e.Server(0) != e.Servers()[0] || len(e.Pids()) != n {
+				t.Errorf("servers %v, processes %v, want %d", e.Servers(), e.Pids(), n)
+			}
+			if e.Leader() < 0 {
+				t.Error("no leader")
+			}
+			if up > 15*time.Second {
+				t.Errorf("took %v to start", up)
+			}
+			pids := e.Pids()
+			start = time.Now()
+			must(t, e.Close())
+			t.Logf("%d servers: started in %v, closed in %v", n, up, time.Since(start))
+			must(t, e.Close()) // once more does nothing
+			for _, pid := range pids {
+				if alive(pid) {
+					t.Errorf("process %d is still there", pid)
+				}
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+			for _, addr := range e.Servers() {
+				l, err := net.Listen("tcp", addr)
+				if err != nil {
+					t.Errorf("port still taken: %v", err)
+					continue
+				}
+				l.Close()
+			}
+			if err := e.Start(0); !errors.Is(err, zktest.ErrEnsembleClosed) {
+				t.Errorf("Start after Close: %v", err)
+			}
+			if _, err := e.FourLetter(0, "ruok"); err == nil {
+				t.Error("FourLetter after Close: no error")
+			}
+		})
+	}
+}
+
+func TestEnsembleSizes(t *testing.T) {
+	for _, n := range []int{-1, 0, 2, 4} {
+		if e, err := zktest.NewEnsemble(t.TempDir(), n); err == nil {
+			e.Close()
+			t.Errorf("ensemble of %d: no error", n)
+		}
+	}
+}
+
+// Session timeouts between one second and one minute are granted as asked for.
+func TestEnsembleSessionTimeouts(t *testing.T) {
+	e := zktest.RealEnsemble(t, 1)
+	for _, timeout := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
+		conn, _ := connect(t, timeout, e.Server(0))
+		list, err := e.Connections(0)
+		must(t, err)
+		granted := ""
+		for _, c := range list {
+			if c.Session == conn.SessionID() {
+				granted = c.Fields["to"]
+			}
+		}
+		if want := fmt.Sprint(timeout.Milliseconds()); granted != want {
+			t.Errorf("asked for %v: granted %q ms, want %s (%v)", timeout, granted, want, list)
+		}
+	}
+}
+
+func TestEnsembleOptions(t *testing.T) {
+	e := zktest.RealEnsemble(t, 1,
+		zktest.WithTickTime(400*time.Millisecond),
+		zktest.WithMaxClientCnxns(77),
+		zktest.WithConfig(map[string]string{"maxSessionTimeout": "12345"}),
+		zktest.WithForceSync(),
+		zktest.WithSuperDigest("super:xQJmxLMiHGwaqBvst5y6rkB6HQs="),
+		zktest.WithContainerCheck(50*time.Millisecond))
+	conf, err := e.FourLetter(0, "conf")
+	must(t, err)
+	envi, err := e.FourLetter(0, "envi")
+	must(t, err)
+	for _, want := range []string{"tickTime=400\n", "maxClientCnxns=77\n", "maxSessionTimeout=12345\n"} {
+		if !strings.Contains(conf, want) {
+			t.Errorf("conf has no %q:\n%s", want, conf)
+		}
+	}
+	if !strings.Contains(envi, "java.version") {
+		t.Errorf("answer to envi: %q", envi)
+	}
+	conn, _ := connect(t, 5*time.Second, e.Server(0))
+	// The super user gets in where nobody may.
+	must(t, conn.AddAuth("digest", []byte("super:admin")))
+	if _, err := conn.Create("/closed", nil, 0, nil); err == nil {
+		t.Error("create with an empty ACL: no error")
+	}
+	if _, err := conn.CreateContainer("/box", nil, 4, worldACL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.CreateTTL("/brief", nil, 5, worldACL, 50*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	create(t, conn, "/box/a", 0)
+	must(t, conn.Delete("/box/a", -1))
+	eventually(t, "container and TTL node removed", 5*time.Second, func() bool {
+		return !exists(t, conn, "/box") && !exists(t, conn, "/brief")
+	})
+}
+
+func TestEnsembleBadIndex(t *testing.T) {
+	e := zktest.RealEnsemble(t, 1)
+	for name, call := range map[string]func(int) error{
+		"Start": e.Start, "Stop": e.Stop, "Kill": e.Kill, "Restart": e.Restart,
+		"Pause": e.Pause, "Resume": e.Resume, "Cut": e.Cut, "Heal": e.Heal,
+		"FourLetter": func(i int) error { _, err := e.FourLetter(i, "ruok"); return err },
+	} {
+		for _, i := range []int{-1, 1} {
+			if call(i) == nil {
+				t.Errorf("%s(%d): no error", name, i)
+			}
+		}
+	}
+}
+
+// A port that somebody takes between the look at it and the server's start
+// costs another try, no more.
+func TestEnsemblePortTaken(t *testing.T) {
+	zktest.RealEnsemble(t, 1).Close()
+	for place := range 3 { // for clients, for followers, for elections
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		defer l.Close()
+		calls := 0
+		e, err := zktest.NewEnsemble(t.TempDir(), 1, zktest.WithPorts(func(usual func() (int, error)) (int, error) {
+			calls++
+			if calls == place+1 {
+				return l.Addr().(*net.TCPAddr).Port, nil
+			}
+			return usual()
+		}))
+		if err != nil {
+			t.Fatalf("port %d taken: %v", place, err)
+		}
+		if want := map[bool]int{true: 6, false: 3}[place == 0]; calls != want {
+			t.Errorf("port %d taken: %d ports picked, want %d", place, calls, want)
+		}
+		must(t, e.Close())
+	}
+}
+
+// A server that can't start says why.
+func TestEnsembleStartError(t *testing.T) {
+	zktest.RealEnsemble(t, 1).Close()
+	dir := t.TempDir()
+	e, err := zktest.NewEnsemble(dir, 1, zktest.WithConfig(map[string]string{"tickTime": "soon"}))
+	if err == nil {
+		e.Close()
+		t.Fatal("no error")
+	}
+	if !strings.Contains(err.Error(), "soon") {
+		t.Errorf("error without the reason: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// The address at which a server can be called back for an election is replaced,
+// or two servers would find a way past the cut.
+func TestElectionLinkReplacesAddress(t *testing.T) {
+	for _, version := range []int64{-65536, -65535} {
+		target, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		defer target.Close()
+		port := target.Addr().(*net.TCPAddr).Port
+		there, back, closeAll, err := zktest.ElectionLink([2]int{1, 2}, [2]int{3, port})
+		must(t, err)
+		defer closeAll()
+		conn, err := net.Dial("tcp", there)
+		must(t, err)
+		defer conn.Close()
+		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		_, err = conn.Write(electionHello(version, "127.0.0.1:3", "the rest"))
+		must(t, err)
+		must(t, conn.(*net.TCPConn).CloseWrite())
+		in, err := target.Accept()
+		must(t, err)
+		defer in.Close()
+		must(t, in.SetDeadline(time.Now().Add(10*time.Second)))
+		got, err := io.ReadAll(in)
+		must(t, err)
+		if want := electionHello(version, back, "the rest"); string(got) != string(want) {
+			t.Errorf("version %d: arrived %q, want %q", version, got, want)
+		}
+	}
+}
+
+func electionHello(version int64, addr, rest string) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(version))
+	b = binary.BigEndian.AppendUint64(b, 7)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(addr)))
+	return append(append(b, addr...), rest...)
+}

@@ -1,0 +1,68 @@
+package zktest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+func TestExpire(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprintf("servers=%d", n), func(t *testing.T) {
+			e := zktest.RealEnsemble(t, n)
+			other, otherEvents := connect(t, 30*time.Second, e.Server(0))
+			create(t, other, "/other", zk.FlagEphemeral)
+			id := other.SessionID()
+			leader, _ := connect(t, 30*time.Second, e.Server(e.Leader()))
+			for i := range 5 {
+				conn, events := connect(t, 30*time.Second, e.Server(i%n))
+				path := fmt.Sprintf("/mine-%d", i)
+				create(t, conn, path, zk.FlagEphemeral)
+				start := time.Now()
+				must(t, e.Expire(conn.SessionID()))
+				took := time.Since(start)
+				if exists(t, leader, path) {
+					t.Error("the session's node is still there")
+				}
+				awaitState(t, events, zk.StateExpired)
+				if took > 5*time.Second {
+					t.Errorf("took %v", took)
+				}
+				t.Logf("expired in %v", took)
+			}
+			if other.SessionID() != id || !exists(t, other, "/other") {
+				t.Error("another session was hit")
+			}
+			for len(otherEvents) > 0 {
+				if ev := <-otherEvents; ev.Type == zk.EventSession {
+					t.Errorf("another client saw %v", ev)
+				}
+			}
+			must(t, e.Expire(0x1234567890)) // there is no such session
+			if err := e.Expire(0); err == nil {
+				t.Error("Expire(0): no error")
+			}
+		})
+	}
+}
+
+// The passwords are those that real servers give out.
+func TestSessionPassword(t *testing.T) {
+	e := zktest.RealEnsemble(t, 1)
+	p := proxy(t, e.Server(0))
+	got := make(chan string, 1)
+	p.SetHook(func(f zktest.Frame) zktest.Action {
+		if f.FromServer && f.Op == "connect" {
+			got <- string(f.Payload[20:36])
+		}
+		return zktest.Pass
+	})
+	conn, _ := connect(t, 5*time.Second, p.Addr())
+	if want, have := string(zktest.SessionPassword(conn.SessionID())), <-got; have != want {
+		t.Errorf("password of session %#x is %x, computed %x", conn.SessionID(), have, want)
+	}
+}
