@@ -39,7 +39,7 @@ type waiter struct {
 	acq     Acquire
 	ctx     context.Context // AcquireStart's
 	hold    bool            // wants a handle: a node of its own
-	private bool            // the owner is Do's own: not published
+	owner   Owner           // acq's, or Do's own, which is not published
 	noErr   bool            // Lock: can't be refused
 	handoff int             // of the value used
 	start   time.Time
@@ -55,6 +55,7 @@ type waiter struct {
 	contended bool
 	handed    bool
 	place     int
+	node      string
 }
 
 // run is an entry in line, or one being renewed for another tenure.
@@ -67,6 +68,7 @@ type run struct {
 	peer     *Peer   // whom it waits for, as far as known
 	told     *waiter // whom that was told to
 	handoffs int
+	placed   chan struct{} // closed once it stands in line; nil if it always has
 	done     chan struct{} // closed when its goroutine ends
 }
 
@@ -143,7 +145,7 @@ func (l *lock) attempt(ctx context.Context, w *waiter, acl []zk.ACL) error {
 		l.mu.Unlock()
 		return err
 	}
-	if t := l.ten; t != nil && !w.acq.Owner.IsZero() && t.owner == w.acq.Owner {
+	if t := l.ten; t.mine(w) {
 		l.mu.Unlock()
 		return l.reenter(ctx, w, t)
 	}
@@ -189,8 +191,8 @@ func (l *lock) attempt(ctx context.Context, w *waiter, acl []zk.ACL) error {
 // admitLocked refuses calls that can't be served.
 func (l *lock) admitLocked(w *waiter, acl []zk.ACL) error {
 	switch {
-	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr:
-		return ErrClosed
+	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && !l.ten.mine(w):
+		return ErrClosed // a holder may enter again until it has finished
 	case l.acl == nil:
 		l.acl = acl
 	case !slices.Equal(l.acl, acl):
@@ -213,7 +215,7 @@ func (l *lock) abandon(w *waiter) {
 	default:
 	}
 	r := l.run
-	w.place = l.placeLocked(w)
+	l.noteLocked(w)
 	l.queue.Remove(w.elem)
 	l.advanceLocked()
 	cancelled := r != nil && l.run != r
@@ -235,12 +237,22 @@ func brief(done <-chan struct{}) {
 	}
 }
 
+// noteLocked notes where w stands, for the error that it ends with.
+func (l *lock) noteLocked(w *waiter) {
+	w.place = l.placeLocked(w)
+	if l.run != nil {
+		w.node = l.run.e.Last()
+	}
+}
+
 // placeLocked is where w stands: behind those before it here, and behind those
-// before the first of us elsewhere.
+// before the first of us elsewhere; 0 as long as that is not known.
 func (l *lock) placeLocked(w *waiter) int {
 	n := 1
-	if l.run != nil {
-		n = max(n, l.run.e.Position())
+	if l.run != nil && !l.run.reused {
+		if n = l.run.e.Position(); n == 0 {
+			return 0
+		}
 	}
 	for e := l.queue.Front(); e != nil && e != w.elem; e = e.Next() {
 		n++
@@ -294,7 +306,7 @@ func (r *run) serves(w *waiter) bool {
 func (l *lock) stand(w *waiter) {
 	s := l.s
 	ctx, cancel := context.WithCancelCause(context.Background())
-	r := &run{w: w, cancel: cancel, done: make(chan struct{})}
+	r := &run{w: w, cancel: cancel, placed: make(chan struct{}), done: make(chan struct{})}
 	r.e = queue.New(s.conn, queue.Order{
 		Places:  []queue.Place{{Parent: l.full, Kind: znode.Exclusive, Rule: queue.First}},
 		Data:    s.payload(w),
@@ -302,6 +314,7 @@ func (l *lock) stand(w *waiter) {
 		Try:     w.acq.Try,
 		Fence:   w.hold,
 		Blocked: func(b queue.Blocker) { l.tell(r, b) },
+		Placed:  sync.OnceFunc(func() { close(r.placed) }),
 	})
 	s.track(r.e)
 	l.run = r
@@ -317,6 +330,9 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 	r.cancel(nil)
 	if err == nil && l.give(r) {
 		return
+	}
+	if errors.Is(err, queue.ErrNotAlone) {
+		l.requeue(r)
 	}
 	removed := make(chan struct{})
 	go func() {
@@ -334,6 +350,26 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 	}
 	l.mu.Unlock()
 	<-removed
+}
+
+// requeue puts the session at the back of the line before it leaves the front:
+// otherwise the next session might find itself alone meanwhile, and hand the
+// lock over to its own for longer than it may.
+func (l *lock) requeue(r *run) {
+	l.mu.Lock()
+	var next *run
+	if l.run == r {
+		l.run = nil
+		l.advanceLocked()
+		next = l.run
+	}
+	l.mu.Unlock()
+	if next != nil {
+		select {
+		case <-next.placed:
+		case <-next.done:
+		}
+	}
 }
 
 // give grants the lock to the first waiter, on an entry whose turn it is. It
@@ -377,7 +413,7 @@ func (l *lock) grantLocked(w *waiter, r *run) {
 	l.queue.Remove(w.elem)
 	t := &tenure{
 		l: l, e: r.e, own: r.own, handoffs: r.handoffs, handoff: w.handoff,
-		owner: w.acq.Owner, acq: w.acq, ctx: w.ctx, start: time.Now(),
+		owner: w.owner, acq: w.acq, asked: w.ctx, ctx: w.ctx, start: time.Now(),
 	}
 	l.ten = t
 	l.ref() // for the tenure
@@ -397,7 +433,7 @@ func (l *lock) grantLocked(w *waiter, r *run) {
 
 // failLocked ends the call of w, the first waiter, with err.
 func (l *lock) failLocked(w *waiter, err error) {
-	w.place = l.placeLocked(w)
+	l.noteLocked(w)
 	l.queue.Remove(w.elem)
 	w.err = err
 	close(w.ready)

@@ -83,8 +83,9 @@ type owned struct {
 }
 
 func (w *owned) in(ctx context.Context) context.Context {
-	// The private owner of an enclosing Do gives way as well.
-	return WithOwner(context.WithValue(ctx, doKey{w.m.s, w.m.full}, Owner{}), w.o)
+	// For this lock alone: the owner is not that of whatever else a callback
+	// does with the context (lesson 66).
+	return context.WithValue(ctx, doKey{w.m.s, w.m.full}, w.o)
 }
 
 func (w *owned) Lock()         { w.m.lock(w.in(context.Background())) }

@@ -50,7 +50,10 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 }
 
 // Path returns the lock's path as it was given to NewMutex.
-func (m *Mutex) Path() string { return m.path }
+func (m *Mutex) Path() string {
+	m.check()
+	return m.path
+}
 
 // Lock waits until it holds the lock; see Locker.
 func (m *Mutex) Lock() { m.lock(context.Background()) }
@@ -77,12 +80,12 @@ func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc)
 
 // unlock is Unlock: with an owner in ctx, for that owner.
 func (m *Mutex) unlock(ctx context.Context, mine bool) {
-	known, err := m.release(ctx)
+	node, known, err := m.release(ctx)
 	switch {
 	case errors.Is(err, ErrNotOwner) && mine:
 		panic("zksync: Unlock of a lock that another owner holds")
 	case errors.Is(err, ErrLost) && !known:
-		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "error", err)
+		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", node, "error", err)
 	}
 }
 
@@ -114,8 +117,8 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 
 // UnlockContext gives the lock back; see Locker.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
-	if _, err := m.release(ctx); err != nil {
-		return &Error{Op: "unlock", Path: m.path, Err: err}
+	if node, _, err := m.release(ctx); err != nil {
+		return &Error{Op: "unlock", Path: m.path, Node: node, Err: err}
 	}
 	return nil
 }
@@ -138,9 +141,10 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
 	m.check()
 	o := m.owner(ctx)
-	w := &waiter{hold: true, private: o.IsZero()}
-	if w.private {
+	w := &waiter{hold: true}
+	if o.IsZero() {
 		o = NewOwner("")
+		o.private = true
 	}
 	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
 	if err := m.acquire(ctx, "do", w); err != nil {
@@ -164,8 +168,11 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 // join adds the error of a clean-up to the one that counts, which comes first
 // (lesson 47).
 func join(err, cleanup error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return cleanup
+	case cleanup == nil:
+		return err
 	}
 	return errors.Join(err, cleanup)
 }
@@ -202,7 +209,10 @@ func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
 	m.check()
 	err := m.err
 	if err == nil {
-		w.acq.Path, w.acq.Mode, w.acq.Owner = m.path, ModeMutex, m.owner(ctx)
+		w.acq.Path, w.acq.Mode, w.owner = m.path, ModeMutex, m.owner(ctx)
+		if !w.owner.private {
+			w.acq.Owner = w.owner
+		}
 		w.handoff, w.start = m.cfg.handoff, time.Now()
 		l := m.s.enter(m.path, m.full)
 		defer l.leave()
@@ -210,13 +220,13 @@ func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
 	}
 	if err != nil {
 		w.handle = nil
-		return &Error{Op: op, Path: m.path, Position: w.place, Err: err}
+		return &Error{Op: op, Path: m.path, Node: w.node, Position: w.place, Err: err}
 	}
 	return nil
 }
 
 // release ends one level of a plain lock.
-func (m *Mutex) release(ctx context.Context) (known bool, err error) {
+func (m *Mutex) release(ctx context.Context) (node string, known bool, err error) {
 	m.check()
 	l := m.s.find(m.full)
 	if l == nil {

@@ -16,6 +16,8 @@ import (
 type Owner struct {
 	id    string
 	label string
+
+	private bool // Do's own: nobody is told of it
 }
 
 // NewOwner returns an owner that is equal to no other, also when the label is.

@@ -30,9 +30,15 @@ type tenure struct {
 	lost     error // Is ErrLost
 	over     bool  // no longer lock.ten
 
+	asked   context.Context // AcquireStart's
 	ctx     context.Context // HoldStart's
 	started bool            // HoldStart has run
 	ended   *Ending         // to be told by whoever runs HoldStart
+}
+
+// mine reports whether w may enter the tenure again: it is for the same owner.
+func (t *tenure) mine(w *waiter) bool {
+	return t != nil && !w.owner.IsZero() && t.owner == w.owner
 }
 
 // passes reports whether the lock goes from t to w without ZooKeeper when t

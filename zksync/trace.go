@@ -58,6 +58,7 @@ func (l *lock) acquireTraced(ctx context.Context, tr *Tracer, w *waiter, acl []z
 
 func (w *waiter) result(err error) Result {
 	r := Result{Err: err, Position: w.place, Contended: w.contended, Handoff: w.handed, Waited: time.Since(w.start)}
+	r.Node = w.node
 	if err == nil {
 		r.Node = w.ten.e.Node()
 		if w.handle != nil {
@@ -73,13 +74,17 @@ func (s *Session) payload(w *waiter) []byte {
 		return nil
 	}
 	i := znode.Info{Identity: s.cfg.identity, Host: s.host, PID: os.Getpid()}
-	if !w.private {
-		i.OwnerID, i.OwnerName = w.acq.Owner.id, w.acq.Owner.label
-	}
-	if f := s.cfg.tracer.Parent; f != nil {
-		i.TraceParent = f(w.ctx)
-	}
+	i.OwnerID, i.OwnerName = w.acq.Owner.id, w.acq.Owner.label
+	i.TraceParent = s.parent(w.ctx)
 	return i.Encode()
+}
+
+// parent asks the tracer for a traceparent.
+func (s *Session) parent(ctx context.Context) (tp string) {
+	if f := s.cfg.tracer.Parent; f != nil {
+		s.hook(func() { tp = f(ctx) })
+	}
+	return tp
 }
 
 // tell passes on whom an entry waits for, to the call that is first in line
@@ -136,9 +141,7 @@ func (l *lock) tellLocal(w *waiter, t *tenure) {
 	if !s.cfg.noInfo {
 		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
 		p.OwnerID, p.OwnerName = t.acq.Owner.id, t.acq.Owner.label
-		if f := s.cfg.tracer.Parent; f != nil {
-			p.TraceParent = f(t.ctx)
-		}
+		p.TraceParent = s.parent(t.asked)
 	}
 	s.cfg.tracer.Blocked(w.ctx, p)
 }

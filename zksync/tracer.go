@@ -17,8 +17,8 @@ import (
 // library's, where a panic is logged. None may block, or use the lock that it
 // is told of.
 //
-// The zero value does nothing. Don't change a Tracer once a session uses it;
-// its functions are called by several goroutines at once.
+// The zero value does nothing. A Tracer may be copied, but not changed once a
+// session uses it; its functions are called by several goroutines at once.
 type Tracer struct {
 	// AcquireStart begins a call that wants a lock, before anything is sent.
 	// Its context is the parent of all that the call does.

@@ -10,8 +10,9 @@ import (
 // unlock ends one level of the present tenure, whoever took it, unless o is an
 // owner and not its own.
 //
-// known tells whether a loss had been noticed, and logged, before.
-func (l *lock) unlock(ctx context.Context, o Owner) (known bool, err error) {
+// node is the tenure's; known tells whether a loss had been noticed, and logged,
+// before.
+func (l *lock) unlock(ctx context.Context, o Owner) (node string, known bool, err error) {
 	l.mu.Lock()
 	t := l.ten
 	switch {
@@ -20,24 +21,25 @@ func (l *lock) unlock(ctx context.Context, o Owner) (known bool, err error) {
 		panic("zksync: Unlock of an unlocked lock")
 	case !o.IsZero() && t.owner != o:
 		l.mu.Unlock()
-		return false, ErrNotOwner
+		return t.e.Node(), false, ErrNotOwner
 	case t.plain == 0:
 		l.mu.Unlock()
 		panic("zksync: Unlock of a lock held by a Hold")
 	}
+	node = t.e.Node()
 	was := t.lost
 	t.plain--
 	if t.plain > 0 || len(t.holds) > 0 {
 		l.mu.Unlock()
-		return true, was
+		return node, true, was
 	}
 	rel, then := t.vacateLocked()
 	l.mu.Unlock()
 	then.run()
 	if was != nil {
-		return true, was
+		return node, true, was
 	}
-	return false, rel.wait(ctx, l.s)
+	return node, false, rel.wait(ctx, l.s)
 }
 
 // undo gives back what a call was granted that ends with an error.

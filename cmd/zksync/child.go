@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -30,4 +31,9 @@ type tenure interface {
 type ended struct {
 	code int   // the command's exit code, as the shell counts them
 	lost error // not nil: the lock was lost while the command ran
+}
+
+// reason says why a lock was lost, in a line that says already that it was.
+func reason(lost error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(lost.Error(), "zksync: "), "lock lost: ")
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os/signal"
 	"syscall"
 	"time"
 )
@@ -21,19 +20,16 @@ func (c *child) stopped(sig syscall.Signal) {
 	}
 	c.out.notef("stopped; %s is lost if that lasts", c.lock)
 	c.tty.takeBack(c.pid)
-	signal.Reset(syscall.SIGTSTP)
 	c.resume = time.After(resumeAfter)
-	// The whole job, as the terminal would have done. In an orphaned group
-	// nobody is stopped, and we go on by ourselves.
-	syscall.Kill(0, syscall.SIGTSTP)
+	// The whole job, as the terminal would have done. By SIGTTIN, because we
+	// catch SIGTSTP, and the runtime can't give that its default action again.
+	// In an orphaned group neither stops anybody, and we go on by ourselves.
+	syscall.Kill(0, syscall.SIGTTIN)
 }
 
 // goOn lets a stopped command go on, if it still has the lock.
 func (c *child) goOn() {
-	if c.resume != nil {
-		c.resume = nil
-		signal.Notify(c.sigs, syscall.SIGTSTP)
-	}
+	c.resume = nil
 	if c.lose != nil && c.held.Err() != nil {
 		c.loseIt()
 		return

@@ -53,7 +53,7 @@ func (j *job) run() (ended, error) {
 			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				j.out.errorf("can't kill the command: %v", err)
 			}
-			j.out.errorf("lost %s: %v; the command was killed", j.lock, lost)
+			j.out.errorf("lost %s: %s; the command was killed", j.lock, reason(lost))
 		}
 	}
 }

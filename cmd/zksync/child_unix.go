@@ -41,8 +41,10 @@ type child struct {
 
 	over   bool // the command has ended and was waited for
 	status syscall.WaitStatus
+	broken bool             // nobody knows how it ended
 	lost   error            // why the lock was lost
 	kill   <-chan time.Time // when the grace is over
+	killed bool
 	poll   <-chan time.Time // when to look at the group again
 	resume <-chan time.Time // when to go on if nobody stopped us
 }
@@ -78,8 +80,8 @@ func (j *job) run() (ended, error) {
 
 	for {
 		c.reap()
-		if c.over && (c.lost == nil || !c.groupAlive()) {
-			break
+		if c.over && (c.lost == nil || c.killed || !c.groupAlive()) {
+			return c.ended(), nil
 		}
 		if c.over && c.poll == nil {
 			c.poll = time.After(pollGroup)
@@ -93,16 +95,12 @@ func (j *job) run() (ended, error) {
 		case <-c.lose:
 			c.loseIt()
 		case <-c.kill:
-			c.kill = nil
+			c.killed = true // who is left in the group is dying, or a zombie
 			c.signal(syscall.SIGKILL)
-			if c.over {
-				return c.ended(), nil // whoever is left in the group is dying
-			}
 		case <-c.resume:
 			c.goOn()
 		}
 	}
-	return c.ended(), nil
 }
 
 // start starts the command in a process group of its own.
@@ -153,7 +151,7 @@ func (c *child) reap() {
 		case err == syscall.EINTR:
 		case err != nil: // nobody but us waits for it
 			c.out.errorf("waiting for the command: %v", err)
-			c.over, c.status = true, 0
+			c.over, c.broken = true, true
 		case pid != c.pid:
 			return
 		case ws.Stopped():
@@ -169,7 +167,10 @@ func (c *child) reap() {
 
 func (c *child) ended() ended {
 	e := ended{code: c.status.ExitStatus(), lost: c.lost}
-	if c.status.Signaled() {
+	switch {
+	case c.broken:
+		e.code = exitOS
+	case c.status.Signaled():
 		e.code = exitSignal + int(c.status.Signal())
 	}
 	return e
@@ -214,5 +215,5 @@ func (c *child) loseIt() {
 	c.kill = time.After(c.grace)
 	c.signal(syscall.SIGTERM)
 	c.signal(syscall.SIGCONT) // a stopped process gets no SIGTERM
-	c.out.errorf("lost %s: %v; ending the command (SIGKILL in %v)", c.lock, c.lost, c.grace)
+	c.out.errorf("lost %s: %s; ending the command (SIGKILL in %v)", c.lock, reason(c.lost), c.grace)
 }

@@ -103,7 +103,7 @@ func TestJobLoss(t *testing.T) {
 		lose()
 		p.wantCode(exitLost)
 		p.out.await(t, "bye")
-		p.err.await(t, "zksync: lost /lock: zksync: lock lost; ending the command (SIGKILL in 1m0s)")
+		p.err.await(t, "zksync: lost /lock: lock lost; ending the command (SIGKILL in 1m0s)")
 		p.err.await(t, "command's code 4")
 	})
 	t.Run("KILL after the grace", func(t *testing.T) {

@@ -1,7 +1,8 @@
+//go:build unix
+
 package main
 
 import (
-	"bytes"
 	"os"
 	"testing"
 
@@ -21,12 +22,13 @@ func TestMain(m *testing.M) {
 	case "job":
 		jobMain()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(suite{m})
 }
 
-// line runs a command line that needs no server, in this process.
-func line(args ...string) (code int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	code = execute(args, &out, &err)
-	return code, out.String(), err.String()
+// suite runs the tests and ends the server that they share.
+type suite struct{ m *testing.M }
+
+func (s suite) Run() int {
+	defer stopServer()
+	return s.m.Run()
 }

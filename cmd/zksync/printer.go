@@ -12,17 +12,19 @@ import (
 // whose lock is lost.
 type printer struct {
 	quiet bool
-	lines chan string
-	done  chan struct{}
-	once  sync.Once
+	done  chan struct{} // closed when all is out
+
+	mu    sync.Mutex
+	lines chan string // guarded by mu, for sending; nil after close
 }
 
 // newPrinter starts a printer; close ends it.
 func newPrinter(w io.Writer, quiet bool) *printer {
-	p := &printer{quiet: quiet, lines: make(chan string, 64), done: make(chan struct{})}
+	lines := make(chan string, 64)
+	p := &printer{quiet: quiet, lines: lines, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		for line := range p.lines {
+		for line := range lines {
 			io.WriteString(w, line) // nobody to tell when stderr is broken
 		}
 	}()
@@ -31,6 +33,8 @@ func newPrinter(w io.Writer, quiet bool) *printer {
 
 // errorf prints a line, also with -q.
 func (p *printer) errorf(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	select {
 	case p.lines <- "zksync: " + fmt.Sprintf(format, args...) + "\n":
 	default: // nobody reads: the line is worth less than our going on
@@ -44,10 +48,15 @@ func (p *printer) notef(format string, args ...any) {
 	}
 }
 
-// close waits until what was printed is out, for at most a second. Nothing may
-// be printed afterwards.
+// close waits until what was printed is out, for at most a second. What comes
+// later, from work that was abandoned, is dropped.
 func (p *printer) close() {
-	p.once.Do(func() { close(p.lines) })
+	p.mu.Lock()
+	if p.lines != nil {
+		close(p.lines)
+		p.lines = nil
+	}
+	p.mu.Unlock()
 	select {
 	case <-p.done:
 	case <-time.After(time.Second):

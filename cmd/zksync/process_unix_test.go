@@ -37,7 +37,8 @@ func prepare(t *testing.T, role string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{Cmd: exec.Command(exe, args...), t: t, done: make(chan struct{})}
-	p.Env = append(os.Environ(), envRole+"="+role)
+	// Without the second that the race detector waits at the end.
+	p.Env = append(os.Environ(), envRole+"="+role, "GORACE=atexit_sleep_ms=0")
 	p.Stdout, p.Stderr = &p.out, &p.err
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.WaitDelay = 2 * time.Second // an orphan may keep stdout open

@@ -174,7 +174,7 @@ func (r *runner) run() error {
 	case err != nil:
 		return r.say(err)
 	case end.lost != nil:
-		return r.say(&exitError{r.lostCode, fmt.Errorf("%s was lost while the command ran (exit code %d of its own): %w", r.lock, end.code, end.lost)})
+		return r.say(&exitError{r.lostCode, fmt.Errorf("%s was lost while the command ran (exit code %d of its own): %s", r.lock, end.code, reason(end.lost))})
 	case end.code != 0:
 		return &exitError{code: end.code}
 	}
@@ -201,7 +201,9 @@ func (r *runner) obtain(servers []string, opts []zksync.Option) error {
 	var err error
 	first, done := attend(r.sigs, func() {
 		if err = r.acquire(ctx, servers, opts); err != nil && r.session != nil {
-			r.session.Close()
+			if e := r.session.Close(); e != nil {
+				r.out.errorf("may still stand in line: %v; that ends when the session times out, in %v", e, r.session.Timeout())
+			}
 		}
 	}, func(os.Signal) { cancel() })
 	switch {

@@ -43,11 +43,9 @@ func (e *Ensemble) setUp(n int) error {
 		}
 		quorum[i], election[i] = s.quorum, s.election
 	}
-	if n > 1 {
-		var err error
-		if e.links, err = newLinks(quorum, election); err != nil {
-			return err
-		}
+	var err error
+	if e.links, err = newLinks(quorum, election); err != nil {
+		return err
 	}
 	for _, s := range e.servers {
 		if err := e.writeFiles(s); err != nil {
@@ -76,9 +74,7 @@ func (e *Ensemble) writeFiles(s *server) error {
 	files := map[string]string{
 		filepath.Join(s.dir, "zoo.cfg"):     e.zooConfig(s, data),
 		filepath.Join(s.dir, "logback.xml"): logbackConfig,
-	}
-	if len(e.servers) > 1 {
-		files[filepath.Join(data, "myid")] = strconv.Itoa(s.index+1) + "\n"
+		filepath.Join(data, "myid"):         strconv.Itoa(s.index+1) + "\n",
 	}
 	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -93,16 +89,17 @@ func (e *Ensemble) zooConfig(s *server, data string) string {
 	lines["dataDir"] = data
 	lines["clientPort"] = strconv.Itoa(s.client)
 	lines["clientPortAddress"] = loopback
-	if len(e.servers) > 1 {
-		for _, peer := range e.servers {
-			quorum, election := address(peer.quorum), address(peer.election)
-			if peer != s {
-				l := e.links[[2]int{s.index, peer.index}]
-				quorum, election = l.quorum.addr(), l.election.addr()
-			}
-			_, port, _ := strings.Cut(election, ":")
-			lines["server."+strconv.Itoa(peer.index+1)] = quorum + ":" + port
+	// An only server is a quorum of one, which Expire needs and which is nearer
+	// to production than the standalone mode.
+	lines["standaloneEnabled"] = "false"
+	for _, peer := range e.servers {
+		quorum, election := address(peer.quorum), address(peer.election)
+		if peer != s {
+			l := e.links[[2]int{s.index, peer.index}]
+			quorum, election = l.quorum.addr(), l.election.addr()
 		}
+		_, port, _ := strings.Cut(election, ":")
+		lines["server."+strconv.Itoa(peer.index+1)] = quorum + ":" + port
 	}
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(lines)) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -14,32 +13,29 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// expireTimeout bounds Expire, takeover one try of it.
+// expireTimeout bounds Expire, closeTimeout one try of it.
 const (
-	expireTimeout   = 15 * time.Second
-	takeoverTimeout = 2 * time.Second
+	expireTimeout = 15 * time.Second
+	closeTimeout  = 2 * time.Second
 )
 
-// Expire ends a session at once, as if its time had run out: the client hears
-// nothing of it before it has reconnected, and its ephemeral nodes are gone. It
-// returns nil once the leader knows neither the session nor a node of it (a
-// follower may lag by a moment), also when there was no such session. The error
+// Expire ends a session at once, as if its time had run out: its ephemeral nodes
+// are gone, and its client, whose connection is closed, hears of the end when it
+// connects again. It returns nil once the leader knows neither the session nor a
+// node of it, also when there was no such session; a follower may lag by a
+// moment, and one that is cut or paused goes on with what it believes. The error
 // says that there is no leader, or that the session was still there after
 // fifteen seconds.
-//
-// It takes the session over with a forged password and closes it. Clients may
-// be in the way of that by reconnecting; then it tries again.
 func (e *Ensemble) Expire(sessionID int64) error {
 	if sessionID == 0 {
 		return errors.New("zktest: expire of session 0, which is none")
 	}
 	var last error
-	ok, _ := until(time.Now().Add(expireTimeout), func() (bool, error) {
-		var gone bool
+	gone, _ := until(time.Now().Add(expireTimeout), func() (gone bool, _ error) {
 		gone, last = e.expireOnce(sessionID)
 		return gone, nil
 	})
-	if ok {
+	if gone {
 		return nil
 	}
 	if last == nil {
@@ -48,52 +44,89 @@ func (e *Ensemble) Expire(sessionID int64) error {
 	return fmt.Errorf("zktest: expire of session %#x after %v: %w", uint64(sessionID), expireTimeout, last)
 }
 
-// expireOnce closes the session and reports whether the leader has forgotten it.
 func (e *Ensemble) expireOnce(id int64) (gone bool, err error) {
 	leader := e.Leader()
 	if leader < 0 {
 		return false, errors.New("no leader")
 	}
-	// Asked of the leader, which decides about sessions: a follower would have
-	// to ask it, and might be cut off.
-	if err := takeOver(address(e.servers[leader].client), id); err != nil {
-		return false, err
-	}
-	dump, err := e.fourLetter(leader, "dump", takeoverTimeout)
+	conn, err := net.DialTimeout("tcp", address(e.servers[leader].quorum), closeTimeout)
 	if err != nil {
 		return false, err
-	}
-	known, err := inDump(dump, id)
-	return !known, err
-}
-
-// takeOver connects as the session's owner and closes the session. Both go out
-// in one segment, so that the owner has no time to come back in between.
-func takeOver(addr string, id int64) error {
-	conn, err := net.DialTimeout("tcp", addr, takeoverTimeout)
-	if err != nil {
-		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(takeoverTimeout)); err != nil {
-		return err
+	deadline := time.Now().Add(closeTimeout)
+	if err := conn.SetDeadline(deadline); err != nil {
+		return false, err
 	}
-	connect := wire.ConnectRequest{Timeout: 10_000, SessionID: id, Password: sessionPassword(id)}
-	var end wire.Encoder
-	end.Int32(1) // xid
-	end.Int32(int32(wire.OpCloseSession))
-	msg := wire.AppendFrame(nil, connect.Append(nil))
-	msg = wire.AppendFrame(msg, end.Buf)
-	if _, err := conn.Write(msg); err != nil {
-		return err
+	if _, err := conn.Write(closeAsObserver(id)); err != nil {
+		return false, err
 	}
-	// The server closes the connection when it has closed the session, or
-	// finds that there is none, with or without a reset. "dump" tells more.
-	_, err = io.Copy(io.Discard, conn)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
+	// What the leader tells its new observer doesn't matter, but has to be
+	// taken from it.
+	drained := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, conn)
+		close(drained)
+	}()
+	defer func() {
+		conn.Close()
+		<-drained
+	}()
+	return until(deadline, func() (bool, error) {
+		dump, err := e.fourLetter(leader, "dump", closeTimeout)
+		if err != nil {
+			return false, err
+		}
+		known, err := inDump(dump, id)
+		return !known, err
+	})
+}
+
+// The packets between servers that a new observer sends.
+const (
+	packetRequest      = 1
+	packetAck          = 3
+	packetObserverInfo = 16
+	packetAckEpoch     = 18
+
+	observerID      = 1 << 40 // no server's
+	observerVersion = 0x10000
+)
+
+// closeAsObserver is all that an observer sends to its leader from its first word
+// to the request of one of its clients to close a session. The leader takes it
+// from there as it does when a session's time has run out: the transaction names
+// no connection, so every server closes the one it has for that session.
+//
+// A client's own way, to connect with the session's id and password and close
+// it, is not used. It closes the owner's connection first; if the owner is back
+// before the session is closed, then it stays connected, to a server that drops
+// its requests without a word.
+func closeAsObserver(id int64) []byte {
+	var info, epoch, request wire.Encoder
+	info.Int64(observerID)
+	info.Int32(observerVersion)
+	epoch.Int32(0)
+	request.Int64(id)
+	request.Int32(0) // xid
+	request.Int32(int32(wire.OpCloseSession))
+
+	var out wire.Encoder
+	for _, p := range []struct {
+		kind int32
+		data []byte
+	}{
+		{packetObserverInfo, info.Buf},
+		{packetAckEpoch, epoch.Buf},
+		{packetAck, nil}, // of what has not been read
+		{packetRequest, request.Buf},
+	} {
+		out.Int32(p.kind)
+		out.Int64(0) // zxid: it has nothing yet
+		out.Buffer(p.data)
+		out.Buf = binary.BigEndian.AppendUint32(out.Buf, 1<<32-1) // who asks: a null vector
 	}
-	return nil
+	return out.Buf
 }
 
 // inDump reports whether the answer to "dump" names the session, as one that
@@ -101,28 +134,8 @@ func takeOver(addr string, id int64) error {
 // they end a moment later.
 func inDump(dump string, id int64) (bool, error) {
 	sessions, _, _ := strings.Cut(dump, "Connections dump")
-	if !strings.Contains(sessions, "ephemeral") && !strings.Contains(sessions, "Ephemeral") {
+	if !strings.Contains(strings.ToLower(sessions), "ephemeral") {
 		return false, fmt.Errorf("answer to dump: %q", strings.TrimSpace(dump))
 	}
 	return regexp.MatchString(fmt.Sprintf(`(?m)^\s*%#x:?\s*$`, uint64(id)), sessions)
-}
-
-// sessionPassword computes the password that servers give to a session: sixteen
-// bytes of Java's java.util.Random, seeded with the session id and a constant of
-// ZooKeeper's.
-func sessionPassword(id int64) []byte {
-	const (
-		superSecret = 0xB3415C00
-		multiplier  = 0x5DEECE66D
-		increment   = 0xB
-		mask        = 1<<48 - 1
-	)
-	seed := (uint64(id) ^ superSecret ^ multiplier) & mask
-	var password []byte
-	for len(password) < 16 {
-		seed = (seed*multiplier + increment) & mask
-		// nextBytes takes each number's bytes from the lowest up.
-		password = binary.LittleEndian.AppendUint32(password, uint32(seed>>16))
-	}
-	return password
 }

@@ -29,10 +29,11 @@ func TestExpire(t *testing.T) {
 					t.Error("the session's node is still there")
 				}
 				awaitState(t, events, zk.StateExpired)
-				if took > 5*time.Second {
-					t.Errorf("took %v", took)
+				told := time.Since(start)
+				if told > 5*time.Second {
+					t.Errorf("gone after %v, client told after %v", took, told)
 				}
-				t.Logf("expired in %v", took)
+				t.Logf("gone after %v, client told after %v", took, told)
 			}
 			if other.SessionID() != id || !exists(t, other, "/other") {
 				t.Error("another session was hit")
@@ -47,22 +48,5 @@ func TestExpire(t *testing.T) {
 				t.Error("Expire(0): no error")
 			}
 		})
-	}
-}
-
-// The passwords are those that real servers give out.
-func TestSessionPassword(t *testing.T) {
-	e := zktest.RealEnsemble(t, 1)
-	p := proxy(t, e.Server(0))
-	got := make(chan string, 1)
-	p.SetHook(func(f zktest.Frame) zktest.Action {
-		if f.FromServer && f.Op == "connect" {
-			got <- string(f.Payload[20:36])
-		}
-		return zktest.Pass
-	})
-	conn, _ := connect(t, 5*time.Second, p.Addr())
-	if want, have := string(zktest.SessionPassword(conn.SessionID())), <-got; have != want {
-		t.Errorf("password of session %#x is %x, computed %x", conn.SessionID(), have, want)
 	}
 }

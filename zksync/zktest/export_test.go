@@ -30,5 +30,3 @@ func ElectionLink(quorum, election [2]int) (there, back string, closeAll func(),
 	}
 	return ls[[2]int{0, 1}].election.addr(), ls[[2]int{1, 0}].election.addr(), ls.close, nil
 }
-
-var SessionPassword = sessionPassword

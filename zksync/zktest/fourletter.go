@@ -86,7 +86,7 @@ func (e *Ensemble) fourLetter(i int, word string, timeout time.Duration) (string
 
 // status is what a server says of itself in "srvr".
 type status struct {
-	mode  string // "standalone", "leader", "follower", or "" when it does not serve
+	mode  string // "leader", "follower", or "" when it does not serve
 	epoch uint64 // of its leader: the upper half of the zxid
 }
 
@@ -126,7 +126,7 @@ func (e *Ensemble) survey() (leader int, serving bool) {
 			serve++
 		}
 		// Two may say that they lead for a moment: the later one does.
-		if (st.mode == "leader" || st.mode == "standalone") && (leader < 0 || st.epoch > epoch) {
+		if st.mode == "leader" && (leader < 0 || st.epoch > epoch) {
 			leader, epoch = i, st.epoch
 		}
 	}

@@ -24,7 +24,7 @@ const (
 
 // Frame is one message that passes a [Proxy]. The zero value is none. Copies
 // share Payload, which is the hook's to read, and to change within its length,
-// until it returns.
+// until it returns; no other goroutine touches it meanwhile.
 type Frame struct {
 	FromServer bool
 	Conn       int64  // which connection through the proxy, counted from 1

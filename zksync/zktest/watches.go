@@ -32,7 +32,7 @@ func (e *Ensemble) Metrics(i int) (map[string]string, error) {
 }
 
 // Watches is what a server keeps for its clients. The zero value is no watches.
-// Copies share the maps.
+// Copies share the maps, which several goroutines may read.
 type Watches struct {
 	// Total counts the watches of both kinds. However often a connection
 	// watches a path, it counts once a kind.
@@ -118,7 +118,7 @@ func (e *Ensemble) WatchCount() (int, error) {
 }
 
 // Connection is one client's connection as the server sees it. The zero value is
-// none. Copies share Fields.
+// none. Copies share Fields, which several goroutines may read.
 type Connection struct {
 	Addr    string            // the client's, host and port
 	Session int64             // its session

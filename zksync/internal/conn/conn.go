@@ -103,7 +103,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	}
 	c.wg.Add(1)
 	go c.watchdog()
-	if _, err = c.Await(ctx); err == nil {
+	if _, err = c.await(ctx, true); err == nil {
 		return c, nil
 	}
 	if !errors.Is(err, zk.ErrAuthFailed) {
@@ -116,9 +116,12 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 }
 
 // Await returns the state as soon as a session stands. It fails when ctx ends
-// (with its cause), when the servers refuse our credentials, and with
-// ErrClosed.
-func (c *Conn) Await(ctx context.Context) (State, error) {
+// (with its cause), and with ErrClosed.
+func (c *Conn) Await(ctx context.Context) (State, error) { return c.await(ctx, false) }
+
+// await does not wait, at the first connection, for servers that refuse our
+// credentials; later on they may come to their senses.
+func (c *Conn) await(ctx context.Context, first bool) (State, error) {
 	for {
 		c.mu.Lock()
 		st, ch, auth, closed := c.state, c.changed, c.authErr, c.closed
@@ -128,7 +131,7 @@ func (c *Conn) Await(ctx context.Context) (State, error) {
 			return st, ErrClosed
 		case st.Up:
 			return st, nil
-		case auth != nil:
+		case first && auth != nil:
 			return st, auth
 		}
 		select {

@@ -90,6 +90,9 @@ type Order struct {
 	Fence  bool // the fence is wanted: one more read, beside the listing
 	// Blocked is told whom the entry waits for, each time that changes.
 	Blocked func(Blocker)
+	// Placed, if not nil, is called whenever the nodes have come to stand. It
+	// must not block.
+	Placed func()
 }
 
 // Blocker is the node an entry waits for.
@@ -118,6 +121,7 @@ type Entry struct {
 
 	mu   sync.Mutex
 	left []string // guarded by mu; nodes not known to be gone
+	last string   // guarded by mu; the newest first node
 }
 
 // New returns an entry that stands nowhere yet.
@@ -139,11 +143,22 @@ func (e *Entry) Left() []string {
 	return e.left
 }
 
+// Last returns the full path of the first node of the newest attempt, or "".
+// It may be called at any time.
+func (e *Entry) Last() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
+}
+
 func (e *Entry) stands(session int64, nodes []string) {
 	e.session, e.nodes = session, nodes
 	e.mu.Lock()
-	e.left = nodes
+	e.left, e.last = nodes, nodes[0]
 	e.mu.Unlock()
+	if e.order.Placed != nil {
+		e.order.Placed()
+	}
 }
 
 // Session returns the session that owns the nodes.

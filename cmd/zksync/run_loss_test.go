@@ -1,0 +1,136 @@
+//go:build unix
+
+package main
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// expire ends the session of a run whose command printed it after "session ".
+func expire(t *testing.T, p *process) {
+	t.Helper()
+	id, err := strconv.ParseUint(p.out.await(t, "session 0x"), 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := realServer(t).Expire(int64(id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunLoss(t *testing.T) {
+	t.Run("TERM", func(t *testing.T) {
+		lock := lockPath(t)
+		p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo session $ZKSYNC_SESSION; "+loop).start()
+		expire(t, p)
+		p.wantCode(exitLost)
+		p.out.await(t, "bye")
+		p.err.await(t, "zksync: lost "+lock+": ")
+		p.err.await(t, "zksync: "+lock+" was lost while the command ran (exit code 0 of its own): ")
+	})
+	t.Run("KILL after the grace, own code, quiet", func(t *testing.T) {
+		lock := lockPath(t)
+		p := zksyncRun(t, "-q", "--grace", "0.5", "--lost-exit-code", "99", lock, "--",
+			"sh", "-c", "trap 'echo no' TERM; echo session $ZKSYNC_SESSION; "+loop).start()
+		expire(t, p)
+		p.out.await(t, "no")
+		p.wantCode(99)
+		p.err.await(t, "(SIGKILL in 500ms)")
+		p.err.await(t, "(exit code 137 of its own)")
+	})
+	t.Run("node deleted", func(t *testing.T) {
+		lock := lockPath(t)
+		p := zksyncRun(t, lock, "--", "sh", "-c", "echo node $ZKSYNC_NODE; exec sleep 60").start()
+		if err := client(t).Delete(p.out.await(t, "node "), -1); err != nil {
+			t.Fatal(err)
+		}
+		p.wantCode(exitLost)
+		p.err.await(t, "(exit code 143 of its own)")
+	})
+	t.Run("no contact", func(t *testing.T) {
+		proxy, err := zktest.NewProxy(realServer(t).Server(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proxy.Close()
+		lock := lockPath(t)
+		p := newRunOn(t, proxy.Addr(), lock, "--", "sh", "-c", "echo ready; exec sleep 60").start()
+		p.out.await(t, "ready")
+		start := time.Now()
+		proxy.Blackhole(true, true)
+		// Nobody can take the lock before the session is over.
+		p.err.await(t, "lost "+lock)
+		if took := time.Since(start); took >= sessionTimeout {
+			t.Errorf("the loss was noticed after %v", took)
+		}
+		p.wantCode(exitLost)
+		proxy.Cut()
+	})
+}
+
+// TestRunStopped stops the wrapper for so long that another one gets the lock.
+func TestRunStopped(t *testing.T) {
+	lock := lockPath(t)
+	p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+loop).start()
+	p.out.await(t, "ready")
+	p.signal(syscall.SIGSTOP)
+	next := holder(t, lock)
+	p.signal(syscall.SIGCONT)
+	p.wantCode(exitLost)
+	p.out.await(t, "bye")
+	next.signal(syscall.SIGTERM)
+	next.wantCode(0)
+}
+
+// TestRunReleaseFails ends the command while ZooKeeper is out of reach.
+func TestRunReleaseFails(t *testing.T) {
+	proxy, err := zktest.NewProxy(realServer(t).Server(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	lock := lockPath(t)
+	for _, signals := range []int{0, 2} {
+		// A long timeout, so that the end of the session is not noticed.
+		p := newRunOn(t, proxy.Addr(), "--session-timeout", "10s", lock, "--", "sh", "-c", "echo ready; read line; echo end; exit 6")
+		stdin, err := p.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.start()
+		p.out.await(t, "ready")
+		proxy.Blackhole(true, true)
+		start := time.Now()
+		stdin.Close()
+		p.out.await(t, "end")
+		if signals > 0 {
+			eventually(t, "the end", func() bool {
+				p.Process.Signal(syscall.SIGINT)
+				select {
+				case <-p.done:
+					return true
+				default:
+					return false
+				}
+			})
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("ended %v after two signals", took)
+			}
+		}
+		p.wantCode(6)
+		if took := time.Since(start); took > 15*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+		if said := p.err.String(); !strings.Contains(said, "given back") || !strings.Contains(said, "in 10s") {
+			t.Errorf("stderr %q", said)
+		}
+		proxy.Heal()
+		proxy.Cut()
+	}
+}

@@ -1,0 +1,357 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// newRunOn prepares "zksync run" with the given rest of the command line.
+func newRunOn(t *testing.T, servers string, args ...string) *process {
+	t.Helper()
+	p := prepare(t, "zksync", append([]string{"run", "--session-timeout", sessionTimeout.String()}, args...)...)
+	p.Env = append(p.Env, envServers+"="+servers)
+	return p
+}
+
+func zksyncRun(t *testing.T, args ...string) *process {
+	t.Helper()
+	return newRunOn(t, strings.Join(realServer(t).Servers(), ","), args...)
+}
+
+// holder runs a command that has the lock until it gets a TERM. It returns
+// when it has it.
+func holder(t *testing.T, lock string, flags ...string) *process {
+	t.Helper()
+	p := zksyncRun(t, append(flags, lock, "--", "sh", "-c", "trap 'exit 0' TERM; echo held; "+loop)...).start()
+	p.out.await(t, "held")
+	return p
+}
+
+func TestRunExitCodes(t *testing.T) {
+	lock := lockPath(t)
+	for _, tt := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"success", []string{lock, "--", "true"}, 0},
+		{"own code", []string{lock, "--", "sh", "-c", "exit 42"}, 42},
+		{"own code 255", []string{lock, "--", "sh", "-c", "exit 255"}, 255},
+		{"own code 79", []string{lock, "--", "sh", "-c", "exit 79"}, 79},
+		{"killed", []string{lock, "--", "sh", "-c", "kill -KILL $$"}, 137},
+		{"interrupted", []string{lock, "--", "sh", "-c", "kill -INT $$"}, 130},
+		{"free lock, -n", []string{"-n", lock, "--", "sh", "-c", "exit 7"}, 7},
+		{"free lock, -w", []string{"-w", "10", lock, "--", "sh", "-c", "exit 7"}, 7},
+		{"not found", []string{lock, "--", "no-such-command"}, exitNotFound},
+		{"not executable", []string{lock, "--", "/"}, exitNotExecutable},
+		{"path", []string{lock + "//x", "--", "true"}, exitUsage},
+		{"root", []string{"/", "--", "true"}, exitUsage},
+		{"server list", []string{"--servers", "host:port", lock, "--", "true"}, exitUsage},
+		{"session timeout", []string{"--session-timeout", "1ms", lock, "--", "true"}, exitUsage},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := zksyncRun(t, tt.args...).start()
+			p.wantCode(tt.want)
+			switch said := p.err.String(); {
+			case tt.want == exitUsage && !strings.HasSuffix(said, "Try 'zksync run --help'.\n"):
+				t.Errorf("stderr %q", said)
+			case tt.want < exitUsage && said != "":
+				t.Errorf("stderr %q, want nothing", said)
+			}
+		})
+	}
+	if n := queueLen(t, client(t), lock); n != 0 {
+		t.Errorf("%d nodes left", n)
+	}
+}
+
+func TestRunConflict(t *testing.T) {
+	lock := lockPath(t)
+	h := holder(t, lock)
+	for _, tt := range []struct {
+		flags string
+		want  int
+		says  string
+	}{
+		{"-n", 1, "is held by another"},
+		{"--nonblock", 1, "is held by another"},
+		{"-n -E 42", 42, "is held by another"},
+		{"-n -E 0", 0, "is held by another"},
+		{"-n -q", 1, ""},
+		{"-w 0", 1, "is held by another"},
+		{"-w 0.3", 1, "not obtained within 300ms"},
+		{"-w 300ms --conflict-exit-code 9", 9, "not obtained within 300ms"},
+		{"--timeout 300ms -q", 1, ""},
+	} {
+		t.Run(tt.flags, func(t *testing.T) {
+			start := time.Now()
+			p := zksyncRun(t, append(strings.Fields(tt.flags), lock, "--", "echo", "ran")...).start()
+			p.wantCode(tt.want)
+			if took := time.Since(start); strings.Contains(tt.flags, "300ms") && took < 300*time.Millisecond {
+				t.Errorf("gave up after %v", took)
+			}
+			if p.out.String() != "" {
+				t.Error("the command ran")
+			}
+			if said := p.err.String(); !strings.Contains(said, tt.says) || tt.says == "" && said != "" {
+				t.Errorf("stderr %q, want %q", said, tt.says)
+			}
+		})
+	}
+	// The command is looked for before the wait.
+	zksyncRun(t, lock, "--", "no-such-command").start().wantCode(exitNotFound)
+	zksyncRun(t, lock, "--", "/").start().wantCode(exitNotExecutable)
+	if n := queueLen(t, client(t), lock); n != 1 {
+		t.Errorf("%d nodes in the queue, want the holder's", n)
+	}
+	h.signal(syscall.SIGTERM)
+	h.wantCode(0)
+}
+
+func TestRunAnnouncesTheWait(t *testing.T) {
+	lock := lockPath(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := holder(t, lock, "--identity", "nightly \x1b[31mjob")
+	second := zksyncRun(t, lock, "--", "echo", "second").start()
+	said := second.err.await(t, "zksync: waiting for "+lock+", ")
+	want := fmt.Sprintf(`^held by nightly .\[31mjob on %s \(pid %d\), in the queue for \d+s$`,
+		regexp.QuoteMeta(host[:min(len(host), 40)]), first.Process.Pid)
+	if !regexp.MustCompile(want).MatchString(said) {
+		t.Errorf("announced %q, want %s", said, want)
+	}
+	third := zksyncRun(t, lock, "--", "echo", "third").start()
+	said = third.err.await(t, "zksync: waiting for "+lock+", ")
+	if want := fmt.Sprintf("place 2 in line, behind echo on %s (pid %d), ", host, second.Process.Pid); !strings.HasPrefix(said, want) {
+		t.Errorf("announced %q, want %q...", said, want)
+	}
+	quiet := zksyncRun(t, "-q", lock, "--", "true").start()
+	c := client(t)
+	eventually(t, "four in the queue", func() bool { return queueLen(t, c, lock) == 4 })
+
+	first.signal(syscall.SIGTERM)
+	for _, p := range []*process{first, second, third, quiet} {
+		p.wantCode(0)
+	}
+	if said := quiet.err.String(); said != "" {
+		t.Errorf("with -q: %q", said)
+	}
+	if n := queueLen(t, c, lock); n != 0 {
+		t.Errorf("%d nodes left", n)
+	}
+}
+
+func TestRunSignalDuringTheWait(t *testing.T) {
+	lock := lockPath(t)
+	c := client(t)
+	h := holder(t, lock)
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			p := zksyncRun(t, lock, "--", "echo", "ran").start()
+			p.err.await(t, "waiting for")
+			p.signal(syscall.SIGUSR1) // for the command, which is not there
+			p.signal(syscall.SIGWINCH)
+			p.signal(sig)
+			p.wantCode(exitSignal + int(sig))
+			if p.out.String() != "" {
+				t.Error("the command ran")
+			}
+			if n := queueLen(t, c, lock); n != 1 {
+				t.Errorf("%d nodes in the queue, want the holder's", n)
+			}
+		})
+	}
+	h.signal(syscall.SIGTERM)
+	h.wantCode(0)
+}
+
+func TestRunSignalWhileConnecting(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	p := newRunOn(t, silent.Addr().String(), "/lock", "--", "true").start()
+	conn, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	p.signal(syscall.SIGTERM)
+	p.wantCode(143)
+}
+
+func TestRunSecondSignalDoesNotWait(t *testing.T) {
+	p, err := zktest.NewProxy(realServer(t).Server(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	lock := lockPath(t)
+	h := holder(t, lock)
+	w := newRunOn(t, p.Addr(), lock, "--", "true").start()
+	w.err.await(t, "waiting for")
+	p.Blackhole(true, true) // its node can't be taken back
+	w.signal(syscall.SIGINT)
+	start := time.Now()
+	eventually(t, "the end", func() bool {
+		w.Process.Signal(syscall.SIGINT)
+		select {
+		case <-w.done:
+			return true
+		default:
+			return false
+		}
+	})
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("ended after %v", took)
+	}
+	w.wantCode(130)
+	p.Cut()
+	h.signal(syscall.SIGTERM)
+	h.wantCode(0)
+}
+
+func TestRunSignalsTheCommand(t *testing.T) {
+	lock := lockPath(t)
+	p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo usr1' USR1; trap 'echo int; exit 5' INT; echo ready; "+loop).start()
+	p.out.await(t, "ready")
+	p.signal(syscall.SIGUSR1)
+	p.out.await(t, "usr1")
+	p.signal(syscall.SIGINT)
+	p.wantCode(5)
+	if n := queueLen(t, client(t), lock); n != 0 {
+		t.Error("the lock was not given back")
+	}
+	p = zksyncRun(t, lock, "--", "sh", "-c", "echo ready; exec sleep 60").start()
+	p.out.await(t, "ready")
+	p.signal(syscall.SIGTERM)
+	p.wantCode(143)
+}
+
+func TestRunEnvironment(t *testing.T) {
+	lock := lockPath(t)
+	var fences []int64
+	for range 2 {
+		p := zksyncRun(t, lock, "--", "sh", "-c", `env | grep ^ZKSYNC_; echo end`)
+		p.Env = append(p.Env, "ZKSYNC_FENCE=999999999999", "ZKSYNC_LOCK=/other", "ZKSYNC_NODE=/other/n", "ZKSYNC_SESSION=0x1")
+		p.start().wantCode(0)
+		got := make(map[string]string)
+		for line := range strings.Lines(p.out.String()) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			if _, twice := got[key]; twice {
+				t.Errorf("%s comes twice", key)
+			}
+			got[key] = value
+		}
+		fence, err := strconv.ParseInt(got["ZKSYNC_FENCE"], 10, 64)
+		if err != nil {
+			t.Error(err)
+		}
+		fences = append(fences, fence)
+		if got["ZKSYNC_LOCK"] != lock || !strings.HasPrefix(got["ZKSYNC_NODE"], lock+"/_c_") ||
+			!regexp.MustCompile("^0x[0-9a-f]+$").MatchString(got["ZKSYNC_SESSION"]) || got["ZKSYNC_SESSION"] == "0x1" {
+			t.Errorf("environment %v", got)
+		}
+	}
+	if fences[1] <= fences[0] {
+		t.Errorf("fences %v do not grow", fences)
+	}
+}
+
+// TestRunCounter has twenty processes count in a file that only the lock
+// guards.
+func TestRunCounter(t *testing.T) {
+	lock := lockPath(t)
+	file := filepath.Join(t.TempDir(), "count")
+	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const n = 20
+	var all []*process
+	for range n {
+		p := zksyncRun(t, "-q", lock, "--", "sh", "-c", `read n <"$1"; sleep 0.02; echo $((n+1)) >"$1"`, "sh", file)
+		all = append(all, p.start())
+	}
+	for _, p := range all {
+		p.wantCode(0)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != strconv.Itoa(n)+"\n" {
+		t.Errorf("counted %q, %v; want %d", got, err, n)
+	}
+}
+
+func TestRunUnavailable(t *testing.T) {
+	for _, flags := range []string{"--connect-timeout 300ms", "-w 0.3", "-n --connect-timeout 0.3", "-q --connect-timeout 0.3"} {
+		p := newRunOn(t, "127.0.0.1:1", append(strings.Fields(flags), "/lock", "--", "true")...).start()
+		p.wantCode(exitUnavailable)
+		p.err.await(t, "zksync: dial")
+	}
+}
+
+func TestRunChroot(t *testing.T) {
+	lock := lockPath(t)
+	p := newRunOn(t, realServer(t).Server(0)+"/below", lock, "--", "sh", "-c", "echo $ZKSYNC_LOCK $ZKSYNC_NODE").start()
+	p.wantCode(0)
+	if got, want := p.out.String(), lock+" /below"+lock+"/_c_"; !strings.HasPrefix(got, want) {
+		t.Errorf("printed %q, want %q...", got, want)
+	}
+}
+
+func TestRunAuth(t *testing.T) {
+	const secret = "correct-horse"
+	lock := lockPath(t)
+	c := client(t)
+	for _, path := range []string{"/test", lock} {
+		acl := zk.DigestACL(zk.PermAll, "alice", secret)
+		if path == "/test" {
+			acl = zk.WorldACL(zk.PermAll)
+		}
+		if _, err := c.Create(path, nil, 0, acl); err != nil && err != zk.ErrNodeExists {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "auth")
+	if err := os.WriteFile(file, []byte("digest:alice:"+secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, env, flags string
+		want             int
+	}{
+		{"nobody", "", "", exitNoPermission},
+		{"somebody else", "digest:bob:" + secret, "", exitNoPermission},
+		{"environment", "digest:alice:" + secret, "", 0},
+		{"file", "", "--auth-file " + file, 0},
+		{"file first", "digest:bob:" + secret, "--auth-file " + file, 0},
+		{"no scheme", secret, "", exitUsage},
+		{"unknown scheme", "nonsense:" + secret, "--connect-timeout 5s", exitNoPermission},
+		{"no file", "", "--auth-file " + file + "x", exitUsage},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := zksyncRun(t, append(strings.Fields(tt.flags), lock, "--", "true")...)
+			p.Env = append(p.Env, envAuth+"="+tt.env)
+			p.start().wantCode(tt.want)
+			if said := p.out.String() + p.err.String(); strings.Contains(said, secret) {
+				t.Errorf("the secret was printed: %q", said)
+			}
+		})
+	}
+}
