@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv("ZKSYNC_TEST_ROLE"); role != "" {
 		os.Exit(runRole(role)) // this is a child of a test
 	}
+	skipExamples()
 	code := m.Run()
 	stopReal()
 	if code == 0 {
@@ -43,6 +44,8 @@ type site struct {
 	expire func(session int64) error
 	// watches counts the watches on the server.
 	watches func() (int, error)
+	// adapted has dial put sessions on clients of the test's own.
+	adapted bool
 }
 
 // onServers runs a test on every kind of server there is.
@@ -60,15 +63,20 @@ var real struct {
 // realSite is the one real server that tests share when they don't harm it.
 func realSite(t testing.TB) *site {
 	t.Helper()
+	startReal()
+	needReal(t, real.err)
+	e := real.e
+	return &site{name: "real", servers: e.Servers(), expire: e.Expire, watches: e.WatchCount}
+}
+
+// startReal starts the server that realSite shares, if it does not run yet.
+func startReal() {
 	real.once.Do(func() {
 		real.dir, real.err = os.MkdirTemp("", "zksync-suite")
 		if real.err == nil {
 			real.e, real.err = zktest.NewEnsemble(real.dir, 1, zktest.WithTickTime(500*time.Millisecond))
 		}
 	})
-	needReal(t, real.err)
-	e := real.e
-	return &site{name: "real", servers: e.Servers(), expire: e.Expire, watches: e.WatchCount}
 }
 
 // needReal ends the test if real ZooKeeper could not be had: as a failure where
@@ -102,6 +110,9 @@ const sessionTimeout = 4 * time.Second
 // dial opens a session that is closed at the end of the test.
 func (z *site) dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
 	t.Helper()
+	if z.adapted {
+		return z.adapt(t, opts...)
+	}
 	return dialTo(t, z.servers, opts...)
 }
 

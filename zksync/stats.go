@@ -38,7 +38,8 @@ func (s *Session) Stats() Stats {
 	}
 }
 
-// cleanup counts a node whose deletion begins (+1) or is settled (-1).
+// cleanup changes the number of nodes whose deletion is not settled yet, and
+// tells the tracer.
 func (s *Session) cleanup(d int64) {
 	n := s.stats.cleanup.Add(d)
 	if f := s.cfg.tracer.Cleanup; f != nil {

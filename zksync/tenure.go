@@ -119,6 +119,7 @@ func (t *tenure) loseLocked(reason error) after {
 			f.run() // contexts first
 		}
 		unguard.run()
+		s.stats.cleanup.Add(1)
 		go func() { s.remove(t.e) }()
 		if plain {
 			s.logger().Error("zksync: a lock without a handle was lost: its holder does not know",
@@ -263,10 +264,12 @@ func (l *lock) renewLocked(t *tenure, alone bool) {
 func (t *tenure) remove(rel *release) {
 	s, tr := t.l.s, t.l.s.cfg.tracer
 	ctx := t.ctx
+	started := tr.ReleaseStart == nil
+	s.stats.cleanup.Add(1)
 	run := func() {
 		defer t.l.leave()
 		rel.err = s.remove(t.e)
-		if tr.ReleaseEnd != nil {
+		if started && tr.ReleaseEnd != nil {
 			s.hook(func() { tr.ReleaseEnd(ctx, t.acq, rel.err) })
 		}
 		close(rel.done)
@@ -274,6 +277,7 @@ func (t *tenure) remove(rel *release) {
 	defer func() { go run() }() // also when the tracer panics
 	if tr.ReleaseStart != nil {
 		ctx = tr.ReleaseStart(ctx, t.acq)
+		started = true
 	}
 }
 
@@ -285,9 +289,10 @@ func (s *Session) track(e *queue.Entry) {
 	s.mu.Unlock()
 }
 
-// remove deletes an entry's nodes, however long that takes.
+// remove deletes an entry's nodes, however long that takes. The caller has
+// counted it, before anybody could look.
 func (s *Session) remove(e *queue.Entry) error {
-	s.cleanup(+1)
+	s.cleanup(0)
 	defer s.cleanup(-1)
 	err := e.Remove()
 	switch {
@@ -295,7 +300,7 @@ func (s *Session) remove(e *queue.Entry) error {
 		return err // still pending: Close tells of it
 	case err != nil && !errors.Is(err, conn.ErrNodeGone) && !errors.Is(err, conn.ErrSessionOver):
 		s.logger().Error("zksync: ZooKeeper refuses to delete a lock's node, which blocks the lock until the session ends",
-			"nodes", e.Left(), "error", err)
+			"node", e.Last(), "error", err)
 	}
 	s.mu.Lock()
 	delete(s.pending, e)

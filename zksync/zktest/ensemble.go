@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -70,6 +71,9 @@ func NewEnsemble(dir string, n int, opts ...EnsembleOption) (*Ensemble, error) {
 
 func startEnsemble(dir string, n int, config ensembleConfig, in Installation) (*Ensemble, error) {
 	own, err := os.MkdirTemp(dir, "zookeeper-")
+	if err == nil {
+		own, err = filepath.Abs(own) // the servers work in it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("zktest: %w", err)
 	}
@@ -95,11 +99,19 @@ func (e *Ensemble) bringUp(n int) error {
 			return err
 		}
 	}
+	nextLook := time.Now().Add(time.Second)
 	serving, err := until(deadline, func() (bool, error) {
 		_, serving := e.survey()
+		look := time.Now().After(nextLook)
+		if look {
+			nextLook = time.Now().Add(time.Second)
+		}
 		for _, s := range e.servers {
 			if err := e.verify(s); err != nil {
 				return false, err
+			}
+			if look && s.portTaken() {
+				return false, s.failure(errors.New("does not serve"))
 			}
 		}
 		return serving, nil
@@ -107,7 +119,16 @@ func (e *Ensemble) bringUp(n int) error {
 	if err == nil && !serving {
 		err = e.servers[0].failure(fmt.Errorf("no quorum after %v", startTimeout))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	// One that serves without its port for elections ends some seconds later.
+	for _, s := range e.servers {
+		if s.portTaken() {
+			return s.failure(errors.New("lacks a port"))
+		}
+	}
+	return nil
 }
 
 // Close kills every server, closes the ways between them and removes their

@@ -9,7 +9,8 @@ import (
 
 // EnsembleOption changes how the servers of an [Ensemble] are set up. Values
 // come from the With functions here; the last of two that contradict each other
-// counts. They may be shared by ensembles and goroutines.
+// counts. The zero value, nil, is not usable. They may be copied, and shared by
+// ensembles and goroutines.
 type EnsembleOption func(*ensembleConfig)
 
 // ensembleConfig is what the options change. zoo.cfg's own names are the keys of

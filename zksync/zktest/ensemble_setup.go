@@ -3,6 +3,7 @@ package zktest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,8 +13,8 @@ import (
 	"strings"
 )
 
-// server is one ZooKeeper of an ensemble. The fields above the blank line never
-// change; the others are guarded by Ensemble.mu.
+// server is one ZooKeeper of an ensemble. The first group of fields never changes,
+// the second is guarded by Ensemble.mu.
 type server struct {
 	index    int // in the ensemble; ZooKeeper's own id is one more
 	dir      string
@@ -24,6 +25,8 @@ type server struct {
 	proc   *process // nil before the first start
 	paused bool
 	cut    bool
+
+	logStart int64 // where the log of its present life begins; of whoever launches it
 }
 
 func (s *server) logPath() string { return filepath.Join(s.dir, "server.log") }
@@ -150,6 +153,9 @@ func (e *Ensemble) launch(s *server) error {
 		return fmt.Errorf("zktest: log of server %d: %w", s.index, err)
 	}
 	defer log.Close() // the process has its own
+	if s.logStart, err = log.Seek(0, io.SeekEnd); err != nil {
+		return fmt.Errorf("zktest: log of server %d: %w", s.index, err)
+	}
 	cmd := e.command(s)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := e.spawner.start(cmd)
@@ -165,14 +171,29 @@ func (e *Ensemble) launch(s *server) error {
 // failure makes an error of a server that did not come up: the end of its log,
 // and errPortTaken if that is what the log complains of.
 func (s *server) failure(cause error) error {
-	tail := s.tail(15)
-	for _, sign := range []string{"BindException", "Address already in use"} {
-		if strings.Contains(tail, sign) {
-			cause = errors.Join(cause, errPortTaken)
-			break
-		}
+	if s.portTaken() {
+		cause = errors.Join(cause, errPortTaken)
 	}
-	return fmt.Errorf("zktest: server %d: %w\n%s", s.index, cause, tail)
+	return fmt.Errorf("zktest: server %d: %w\n%s", s.index, cause, s.tail(15))
+}
+
+// portTaken reports whether the server has complained, since its last start, of
+// a port that it could not open. Not every port makes it end.
+func (s *server) portTaken() bool {
+	log, err := os.Open(s.logPath())
+	if err != nil {
+		return false
+	}
+	defer log.Close()
+	text, err := io.ReadAll(io.NewSectionReader(log, s.logStart, 1<<20))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{
+		"BindException",
+		"Address already in use",
+		"failed to initialize any of the following sockets",
+	}, func(sign string) bool { return strings.Contains(string(text), sign) })
 }
 
 // tail is the last lines of the server's log.

@@ -17,7 +17,7 @@ import (
 func TestEnsembleStartsAndLeavesNothing(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("servers=%d", n), func(t *testing.T) {
-			zktest.RealEnsemble(t, 1).Close() // skips here where there is none
+			needZooKeeper(t)
 			dir := t.TempDir()
 			start := time.Now()
 			e, err := zktest.NewEnsemble(dir, n)
@@ -149,7 +149,7 @@ func TestEnsembleBadIndex(t *testing.T) {
 // A port that somebody takes between the look at it and the server's start
 // costs another try, no more.
 func TestEnsemblePortTaken(t *testing.T) {
-	zktest.RealEnsemble(t, 1).Close()
+	needZooKeeper(t)
 	for place := range 3 { // for clients, for followers, for elections
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		must(t, err)
@@ -165,8 +165,8 @@ func TestEnsemblePortTaken(t *testing.T) {
 		if err != nil {
 			t.Fatalf("port %d taken: %v", place, err)
 		}
-		if want := map[bool]int{true: 6, false: 3}[place == 0]; calls != want {
-			t.Errorf("port %d taken: %d ports picked, want %d", place, calls, want)
+		if calls != 6 {
+			t.Errorf("port %d taken: %d ports picked, want 3 and 3 more", place, calls)
 		}
 		must(t, e.Close())
 	}
@@ -174,7 +174,7 @@ func TestEnsemblePortTaken(t *testing.T) {
 
 // A server that can't start says why.
 func TestEnsembleStartError(t *testing.T) {
-	zktest.RealEnsemble(t, 1).Close()
+	needZooKeeper(t)
 	dir := t.TempDir()
 	e, err := zktest.NewEnsemble(dir, 1, zktest.WithConfig(map[string]string{"tickTime": "soon"}))
 	if err == nil {

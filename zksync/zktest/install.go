@@ -21,7 +21,7 @@ const installHint = "install both with \"apt-get install -y zookeeper\" (Debian,
 const debianJars = "/usr/share/java"
 
 // Installation is a ZooKeeper that can be started. The zero value names none.
-// Copies share ClassPath. Any number of goroutines may read it.
+// It may be copied; copies share ClassPath. Any number of goroutines may read it.
 type Installation struct {
 	Java      string   // path of the java command
 	ClassPath []string // jars, the binding for its log among them

@@ -98,7 +98,7 @@ func record(f func(testing.TB)) *recorder {
 
 // An unpacked release, made of whatever jars this machine has.
 func TestReleaseInZooKeeperHome(t *testing.T) {
-	zktest.RealEnsemble(t, 1).Close()
+	needZooKeeper(t)
 	in, err := zktest.FindZooKeeper()
 	must(t, err)
 	home := t.TempDir()

@@ -69,6 +69,15 @@ func eventually(t *testing.T, what string, timeout time.Duration, ok func() bool
 	}
 }
 
+// needZooKeeper skips the test, or fails it, as RealEnsemble does where there is
+// no ZooKeeper.
+func needZooKeeper(t *testing.T) {
+	t.Helper()
+	if _, err := zktest.FindZooKeeper(); err != nil {
+		zktest.RealEnsemble(t, 1)
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

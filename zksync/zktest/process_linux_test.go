@@ -49,7 +49,7 @@ func TestChild(t *testing.T) {
 // However a test process ends, its servers end with it; and where the end is not
 // outright, their files are gone.
 func TestNothingOutlives(t *testing.T) {
-	zktest.RealEnsemble(t, 1).Close()
+	needZooKeeper(t)
 	for _, test := range []struct {
 		how   string
 		files bool // files may stay

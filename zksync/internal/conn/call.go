@@ -103,6 +103,7 @@ func (c *Conn) do(quorum bool, f func(zc *zk.Conn) error) (Ran, error) {
 }
 
 func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err error) {
+	c.refresh()
 	c.mu.Lock()
 	zc, closed := c.link.zc, c.closed
 	ran.Before = c.state
@@ -113,6 +114,7 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	c.request.Add(1)
 	start := time.Now()
 	err = f(zc)
+	c.refresh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ran.After = c.state

@@ -61,6 +61,7 @@ type Conn struct {
 	die     context.CancelFunc
 	wg      sync.WaitGroup // watchdog, prober, watch forwarders
 	request atomic.Int64
+	polling sync.Mutex // of a foreign client: one look at a time
 
 	mu      sync.Mutex
 	link    *link

@@ -34,9 +34,19 @@ func (c *Conn) pollLoop(zc *zk.Conn) {
 	}
 }
 
+// refresh brings the state of a foreign client up to date, on both sides of a
+// request: what the last poll saw would name the wrong session.
+func (c *Conn) refresh() {
+	if c.foreign {
+		c.poll(c.Zk())
+	}
+}
+
 // poll compares what the client says with what is known. The session is asked
 // for on both sides of the state: while they differ it is changing.
 func (c *Conn) poll(zc *zk.Conn) {
+	c.polling.Lock()
+	defer c.polling.Unlock()
 	session := zc.SessionID()
 	up := zc.State() == zk.StateHasSession && session != 0 && zc.SessionID() == session
 	server := zc.Server()

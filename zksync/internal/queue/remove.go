@@ -36,12 +36,12 @@ func (e *Entry) Remove() error {
 func (e *Entry) removeNode(node string) error {
 	unknown := false
 	for p := (pause{}); ; p.wait(context.Background()) {
-		st, err := e.c.Await(context.Background())
-		if err != nil {
+		if _, err := e.c.Await(context.Background()); err != nil {
 			return err
 		}
-		over := st.Session != e.session
-		_, err = e.c.Delete(node)
+		ran, err := e.c.Delete(node)
+		// A deletion that was asked for under one session may be run by the next.
+		over := ran.Before.Session != e.session || ran.After.Session != e.session
 		switch {
 		case errors.Is(err, conn.ErrClosed):
 			return err
