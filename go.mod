@@ -4,12 +4,10 @@ go 1.25.0
 
 require (
 	github.com/go-zookeeper/zk v1.0.4
+	github.com/spf13/cobra v1.8.1
+	github.com/spf13/pflag v1.0.5
+	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.10.0
 )
 
-require (
-	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/spf13/cobra v1.8.1 // indirect
-	github.com/spf13/pflag v1.0.5 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
-)
+require github.com/inconshreveable/mousetrap v1.1.0 // indirect

@@ -4,9 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -31,30 +29,6 @@ type lock struct {
 	queue list.List // guarded by mu; *waiter
 	ten   *tenure   // guarded by mu; who holds, or held and lost without knowing
 	run   *run      // guarded by mu; stands in line for the first waiter
-}
-
-// waiter is a call that wants the lock.
-type waiter struct {
-	acq     Acquire
-	ctx     context.Context // AcquireStart's
-	hold    bool            // wants a handle: a node of its own
-	owner   Owner           // acq's, or Do's own, which is not published
-	noErr   bool            // Lock: can't be refused
-	handoff int             // of the value used
-	start   time.Time
-
-	elem  *list.Element // guarded by lock.mu
-	peers chan Peer     // nil: nobody wants to know
-	ready chan struct{}
-
-	// Written before ready is closed.
-	ten       *tenure
-	handle    *Hold
-	err       error
-	contended bool
-	handed    bool
-	place     int
-	node      string
 }
 
 // run is an entry in line, or one being renewed for another tenure.
@@ -115,149 +89,6 @@ func (l *lock) leave() {
 func (s *Session) wakeLocked() {
 	close(s.quiet)
 	s.quiet = make(chan struct{})
-}
-
-// errOptions: two values for one path that disagree in what shows in ZooKeeper.
-var errOptions = errors.New("another value for this path is in use with other options (WithACL)")
-
-// acquire waits for the lock. On success w.ten is the tenure, and w.handle the
-// handle if one was wanted. On failure nothing is left, but what could not be
-// deleted yet, for which somebody answers.
-func (l *lock) acquire(ctx context.Context, w *waiter, acl []zk.ACL) error {
-	for {
-		err := l.attempt(ctx, w, acl)
-		if err != nil || l.s.conn.Alive(w.ten.e.Session()) {
-			return err
-		}
-		// The process was stopped between the grant and here, for so long that
-		// the session may be over (lesson 64).
-		l.undo(w)
-	}
-}
-
-func (l *lock) attempt(ctx context.Context, w *waiter, acl []zk.ACL) error {
-	if ctx.Err() != nil {
-		return ctxErr(ctx) // a done context never acquires
-	}
-	w.ready = make(chan struct{})
-	l.mu.Lock()
-	if err := l.admitLocked(w, acl); err != nil {
-		l.mu.Unlock()
-		return err
-	}
-	if t := l.ten; t.mine(w) {
-		l.mu.Unlock()
-		return l.reenter(ctx, w, t)
-	}
-	if w.acq.Try && (l.ten != nil || l.queue.Len() > 0) {
-		l.mu.Unlock()
-		return ErrBusy
-	}
-	var ahead *tenure
-	if l.ten != nil {
-		ahead, w.contended = l.ten, true
-	}
-	w.elem = l.queue.PushBack(w)
-	l.s.stats.waiting.Add(1)
-	l.advanceLocked()
-	l.mu.Unlock()
-
-	granted := false
-	defer func() {
-		l.s.stats.waiting.Add(-1)
-		if !granted {
-			l.abandon(w) // also when a function of the tracer panics
-		}
-	}()
-	if ahead != nil {
-		l.tellLocal(w, ahead)
-	}
-	for {
-		select {
-		case <-w.ready:
-			if w.err == nil && ctx.Err() != nil {
-				return ctxErr(ctx) // granted after the end: given back
-			}
-			granted = w.err == nil
-			return w.err
-		case <-ctx.Done():
-			return ctxErr(ctx)
-		case p := <-w.peers:
-			l.s.cfg.tracer.Blocked(w.ctx, p)
-		}
-	}
-}
-
-// admitLocked refuses calls that can't be served.
-func (l *lock) admitLocked(w *waiter, acl []zk.ACL) error {
-	switch {
-	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && !l.ten.mine(w):
-		return ErrClosed // a holder may enter again until it has finished
-	case l.acl == nil:
-		l.acl = acl
-	case !slices.Equal(l.acl, acl):
-		return errOptions
-	}
-	return nil
-}
-
-// abandon takes a call out that ends without the lock. What it was granted
-// meanwhile is given back, and whoever is next is woken.
-func (l *lock) abandon(w *waiter) {
-	l.mu.Lock()
-	select {
-	case <-w.ready:
-		l.mu.Unlock()
-		if w.err == nil {
-			l.undo(w)
-		}
-		return
-	default:
-	}
-	r := l.run
-	l.noteLocked(w)
-	l.queue.Remove(w.elem)
-	l.advanceLocked()
-	cancelled := r != nil && l.run != r
-	l.mu.Unlock()
-	if cancelled {
-		brief(r.done)
-	}
-}
-
-// brief waits a moment for a deletion that should be over soon: a call that
-// ends leaves, as a rule, no node behind when it returns, but its deadline
-// counts for more.
-func brief(done <-chan struct{}) {
-	t := time.NewTimer(20 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
-}
-
-// noteLocked notes where w stands, for the error that it ends with.
-func (l *lock) noteLocked(w *waiter) {
-	w.place = l.placeLocked(w)
-	if l.run != nil {
-		w.node = l.run.e.Last()
-	}
-}
-
-// placeLocked is where w stands: behind those before it here, and behind those
-// before the first of us elsewhere; 0 as long as that is not known.
-func (l *lock) placeLocked(w *waiter) int {
-	n := 1
-	if l.run != nil && !l.run.reused {
-		if n = l.run.e.Position(); n == 0 {
-			return 0
-		}
-	}
-	for e := l.queue.Front(); e != nil && e != w.elem; e = e.Next() {
-		n++
-	}
-	return n
 }
 
 func (l *lock) headLocked() *waiter {

@@ -209,20 +209,30 @@ func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
 	m.check()
 	err := m.err
 	if err == nil {
-		w.acq.Path, w.acq.Mode, w.owner = m.path, ModeMutex, m.owner(ctx)
-		if !w.owner.private {
-			w.acq.Owner = w.owner
-		}
-		w.handoff, w.start = m.cfg.handoff, time.Now()
-		l := m.s.enter(m.path, m.full)
-		defer l.leave()
-		err = l.traced(ctx, w, m.cfg.acl)
+		err = m.enter(ctx, w).traced(w)
 	}
-	if err != nil {
-		w.handle = nil
-		return &Error{Op: op, Path: m.path, Node: w.node, Position: w.place, Err: err}
+	return m.outcome(op, w, err)
+}
+
+//go:noinline
+func (m *Mutex) outcome(op string, w *waiter, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	w.handle = nil
+	return &Error{Op: op, Path: m.path, Node: w.node, Position: w.place, Err: err}
+}
+
+// enter describes the call in w, and counts it in: traced counts it out.
+//
+//go:noinline
+func (m *Mutex) enter(ctx context.Context, w *waiter) *lock {
+	w.acq.Path, w.acq.Mode, w.owner = m.path, ModeMutex, m.owner(ctx)
+	if !w.owner.private {
+		w.acq.Owner = w.owner
+	}
+	w.call, w.acl, w.handoff, w.start = ctx, m.cfg.acl, m.cfg.handoff, time.Now()
+	return m.s.enter(m.path, m.full)
 }
 
 // release ends one level of a plain lock.

@@ -99,6 +99,9 @@ func (t *tenure) loseLocked(reason error) after {
 		return nil
 	}
 	s := t.l.s
+	if st, _ := s.conn.State(); errors.Is(reason, conn.ErrNodeGone) && st.Session != t.e.Session() {
+		reason = conn.ErrSessionOver // which is why it is gone
+	}
 	t.lost = lost(reason)
 	s.stats.losses.Add(1)
 	unguard := t.unguardLocked()

@@ -6,8 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -18,42 +16,64 @@ var errPanic = errors.New("zksync: panic in a tracer's function")
 
 // traced acquires the lock and tells the tracer of it. A panic of the tracer's
 // gives back what was granted.
-func (l *lock) traced(ctx context.Context, w *waiter, acl []zk.ACL) error {
-	tr := l.s.cfg.tracer
-	kept := false
-	defer func() {
-		if !kept && w.ten != nil && w.err == nil {
-			l.undo(w)
-		}
-	}()
-	err := l.acquireTraced(ctx, tr, w, acl)
-	kept = true
-	return err
-}
-
-func (l *lock) acquireTraced(ctx context.Context, tr *Tracer, w *waiter, acl []zk.ACL) (err error) {
-	w.ctx = ctx
-	if tr.AcquireStart != nil {
-		w.ctx = tr.AcquireStart(ctx, w.acq)
-	}
-	if tr.Blocked != nil {
-		w.peers = make(chan Peer, 1)
-	}
-	if tr.AcquireEnd != nil {
-		err = errPanic
-		defer func() { tr.AcquireEnd(w.ctx, w.acq, w.result(err)) }()
-	}
-	e := l.acquire(ctx, w, acl)
-	if e == nil {
-		if w.handed && tr.Handoff != nil {
-			tr.Handoff(w.ctx, w.acq)
-		}
-		w.ten.begin(w.ctx)
+func (l *lock) traced(w *waiter) error {
+	defer l.settle(w)
+	l.asked(w)
+	err := l.acquire(w)
+	if err == nil {
+		l.granted(w)
 	} else {
 		w.ten = nil
 	}
-	err = e
+	w.end = err
 	return err
+}
+
+// settle ends a call, and counts it out. If a function of the tracer panicked
+// it gives everything back.
+//
+//go:noinline
+func (l *lock) settle(w *waiter) {
+	defer l.leave()
+	defer func() {
+		if !w.kept && w.ten != nil && w.err == nil {
+			l.undo(w)
+		}
+	}()
+	if w.waits {
+		l.left(w)
+	}
+	l.answered(w)
+}
+
+// asked, granted and answered tell the tracer of a call.
+//
+//go:noinline
+func (l *lock) asked(w *waiter) {
+	tr := l.s.cfg.tracer
+	w.ctx = w.call
+	if tr.AcquireStart != nil {
+		w.ctx = tr.AcquireStart(w.call, w.acq)
+	}
+	w.asked, w.end = true, errPanic
+	if tr.Blocked != nil {
+		w.peers = make(chan *Peer, 1)
+	}
+}
+
+//go:noinline
+func (l *lock) granted(w *waiter) {
+	if f := l.s.cfg.tracer.Handoff; f != nil && w.handed {
+		f(w.ctx, w.acq)
+	}
+	w.ten.begin(w.ctx)
+}
+
+func (l *lock) answered(w *waiter) {
+	if f := l.s.cfg.tracer.AcquireEnd; f != nil && w.asked {
+		f(w.ctx, w.acq, w.result(w.end))
+	}
+	w.kept = w.end != errPanic
 }
 
 func (w *waiter) result(err error) Result {
@@ -114,11 +134,11 @@ func (r *run) tellLocked(w *waiter) {
 	}
 	r.told = w
 	w.contended = true
-	w.notify(*r.peer)
+	w.notify(r.peer)
 }
 
 // notify leaves the newest word for the call, which may not listen.
-func (w *waiter) notify(p Peer) {
+func (w *waiter) notify(p *Peer) {
 	if w.peers == nil {
 		return
 	}
@@ -131,9 +151,6 @@ func (w *waiter) notify(p Peer) {
 
 // tellLocal tells a call that a holder of its own session is ahead.
 func (l *lock) tellLocal(w *waiter, t *tenure) {
-	if w.peers == nil {
-		return
-	}
 	s := l.s
 	l.mu.Lock()
 	p := Peer{Node: t.e.Node(), Position: l.placeLocked(w), Local: true, Session: t.e.Session(), Since: t.start}

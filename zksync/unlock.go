@@ -74,7 +74,8 @@ func (l *lock) undo(w *waiter) {
 
 // reenter adds a level to the tenure of the caller's own owner. It asks the
 // clock: a lock of a session that is dead is not entered again (lesson 38).
-func (l *lock) reenter(ctx context.Context, w *waiter, t *tenure) error {
+func (l *lock) reenter(w *waiter, t *tenure) error {
+	ctx := w.call
 	c := l.s.conn
 	for {
 		l.mu.Lock()
@@ -83,9 +84,8 @@ func (l *lock) reenter(ctx context.Context, w *waiter, t *tenure) error {
 			l.mu.Unlock()
 			return ErrClosed
 		case l.ten != t:
-			acl := l.acl
 			l.mu.Unlock()
-			return l.acquire(ctx, w, acl) // given back meanwhile
+			return l.acquire(w) // given back meanwhile
 		case t.lost != nil:
 			defer l.mu.Unlock()
 			return t.lost

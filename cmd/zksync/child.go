@@ -35,5 +35,5 @@ type ended struct {
 
 // reason says why a lock was lost, in a line that says already that it was.
 func reason(lost error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(lost.Error(), "zksync: "), "lock lost: ")
+	return strings.TrimPrefix(plain(lost), "lock lost: ")
 }

@@ -10,17 +10,18 @@ import (
 // stopped deals with a command that a signal has stopped. The shell that
 // started us sees only us: under job control we stop with the command.
 func (c *child) stopped(sig syscall.Signal) {
-	if c.tty == nil || c.lost != nil {
-		return // no job control, or the end is near anyway
-	}
 	if (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) && c.tty.handOver(c.pid) {
 		// It wanted the terminal, which was ours to give.
 		c.signal(syscall.SIGCONT)
 		return
 	}
+	if c.tty == nil || c.lost != nil {
+		return // no job control, or the end is near anyway
+	}
 	c.out.notef("stopped; %s is lost if that lasts", c.lock)
+	c.out.flush()
 	c.tty.takeBack(c.pid)
-	c.resume = time.After(resumeAfter)
+	c.resume, c.steps = time.After(resumeStep), 0
 	// The whole job, as the terminal would have done. By SIGTTIN, because we
 	// catch SIGTSTP, and the runtime can't give that its default action again.
 	// In an orphaned group neither stops anybody, and we go on by ourselves.
@@ -34,6 +35,12 @@ func (c *child) goOn() {
 		c.loseIt()
 		return
 	}
+	c.wake()
+}
+
+// wake continues a command that may be stopped, in the foreground if that is
+// ours to give.
+func (c *child) wake() {
 	if c.tty.wanted() {
 		c.tty.handOver(c.pid)
 	}

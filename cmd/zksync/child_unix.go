@@ -27,9 +27,12 @@ const (
 	// pollGroup is how often a group whose leader has ended is looked at.
 	pollGroup = 50 * time.Millisecond
 
-	// resumeAfter is the time after which we must have been stopped, if the
-	// kernel stopped us at all.
-	resumeAfter = 250 * time.Millisecond
+	// When we run for resumeSteps of resumeStep after we should have been
+	// stopped, the kernel did not stop us. In steps, because one of them may
+	// last as long as a stop, and the SIGCONT that ends a stop shows a little
+	// later: taken for a second one it would undo the next Ctrl-Z.
+	resumeSteps = 5
+	resumeStep  = 50 * time.Millisecond
 )
 
 // child is a command that runs in a process group of its own.
@@ -46,7 +49,8 @@ type child struct {
 	kill   <-chan time.Time // when the grace is over
 	killed bool
 	poll   <-chan time.Time // when to look at the group again
-	resume <-chan time.Time // when to go on if nobody stopped us
+	resume <-chan time.Time // the end of a resumeStep
+	steps  int              // how many there have been
 }
 
 // run starts the command and stays with it until it has ended. Its error is
@@ -58,9 +62,12 @@ func (j *job) run() (ended, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
+	// Before the start: none may be missed, and a Ctrl-Z must not stop us
+	// alone.
 	chld := make(chan os.Signal, 1)
-	signal.Notify(chld, syscall.SIGCHLD) // before the start: none may be missed
+	signal.Notify(chld, syscall.SIGCHLD)
 	defer signal.Stop(chld)
+	signal.Notify(j.sigs, syscall.SIGTSTP, syscall.SIGCONT)
 
 	pid, err := j.start()
 	if err != nil {
@@ -76,7 +83,6 @@ func (j *job) run() (ended, error) {
 		c.tty.handOver(c.pid)
 	}
 	defer c.tty.takeBack(c.pid)
-	signal.Notify(j.sigs, syscall.SIGTSTP, syscall.SIGCONT)
 
 	for {
 		c.reap()
@@ -98,7 +104,11 @@ func (j *job) run() (ended, error) {
 			c.killed = true // who is left in the group is dying, or a zombie
 			c.signal(syscall.SIGKILL)
 		case <-c.resume:
-			c.goOn()
+			if c.steps++; c.steps < resumeSteps {
+				c.resume = time.After(resumeStep)
+			} else {
+				c.goOn()
+			}
 		}
 	}
 }
@@ -214,6 +224,6 @@ func (c *child) loseIt() {
 	}
 	c.kill = time.After(c.grace)
 	c.signal(syscall.SIGTERM)
-	c.signal(syscall.SIGCONT) // a stopped process gets no SIGTERM
+	c.wake() // a stopped process gets no SIGTERM
 	c.out.errorf("lost %s: %s; ending the command (SIGKILL in %v)", c.lock, reason(c.lost), c.grace)
 }

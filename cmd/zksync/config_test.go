@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// line runs a command line that needs no server, in this process.
-func line(args ...string) (code int, stdout, stderr string) {
+// commandLine runs a command line that needs no server, in this process.
+func commandLine(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	code = execute(args, &out, &err)
 	return code, out.String(), err.String()
@@ -57,13 +57,13 @@ func TestUsageErrors(t *testing.T) {
 		{"run --auth-file " + empty + "x /lock -- true", "no such file"},
 		{"run --auth-file " + empty + " /lock -- true", "want scheme:credential"},
 	} {
-		code, stdout, stderr := line(strings.Fields(tt.args)...)
+		code, stdout, stderr := commandLine(strings.Fields(tt.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.says) || !strings.Contains(stderr, "--help") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d and %q", tt.args, code, stdout, stderr, exitUsage, tt.says)
 		}
 	}
 	t.Setenv(envServers, "")
-	if code, _, stderr := line("run", "/lock", "--", "true"); code != exitUsage || !strings.Contains(stderr, "--servers") || !strings.Contains(stderr, envServers) {
+	if code, _, stderr := commandLine("run", "/lock", "--", "true"); code != exitUsage || !strings.Contains(stderr, "--servers") || !strings.Contains(stderr, envServers) {
 		t.Errorf("without servers: exit code %d, stderr %q", code, stderr)
 	}
 }
@@ -80,7 +80,7 @@ func TestHelp(t *testing.T) {
 			"zksync run [flags] LOCK -- COMMAND", "Exit codes:", "128+N", "ZKSYNC_FENCE", "(default 79)", "(default 10s)", envServers, envAuth,
 		}},
 	} {
-		code, stdout, stderr := line(strings.Fields(tt.args)...)
+		code, stdout, stderr := commandLine(strings.Fields(tt.args)...)
 		if code != 0 || stderr != "" {
 			t.Errorf("%q: exit code %d, stderr %q", tt.args, code, stderr)
 		}

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The exit codes that are not the command's own. They are those of the shell
 // and of sysexits.h; exitLost is the first number after the latter, which
@@ -27,7 +30,7 @@ func (e *exitError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit code %d", e.code)
 	}
-	return e.err.Error()
+	return plain(e.err)
 }
 
 func (e *exitError) Unwrap() error { return e.err }
@@ -36,3 +39,6 @@ func (e *exitError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
+
+// plain returns err's text without the name that starts each of our lines.
+func plain(err error) string { return strings.TrimPrefix(err.Error(), "zksync: ") }

@@ -33,7 +33,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	var exit *exitError
 	if errors.As(err, &exit) && exit.code != exitUsage {
 		if exit.err != nil {
-			fmt.Fprintln(stderr, "zksync:", exit.err)
+			fmt.Fprintln(stderr, "zksync:", exit)
 		}
 		return exit.code
 	}

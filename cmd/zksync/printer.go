@@ -12,20 +12,30 @@ import (
 // whose lock is lost.
 type printer struct {
 	quiet bool
-	done  chan struct{} // closed when all is out
+	done  chan struct{} // closed when all is out after close
 
 	mu    sync.Mutex
-	lines chan string // guarded by mu, for sending; nil after close
+	lines chan line // guarded by mu, for sending; nil after close
+}
+
+// line is a text to print, or a question whether what came before is out.
+type line struct {
+	text string
+	out  chan struct{}
 }
 
 // newPrinter starts a printer; close ends it.
 func newPrinter(w io.Writer, quiet bool) *printer {
-	lines := make(chan string, 64)
+	lines := make(chan line, 64)
 	p := &printer{quiet: quiet, lines: lines, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		for line := range lines {
-			io.WriteString(w, line) // nobody to tell when stderr is broken
+		for l := range lines {
+			if l.out != nil {
+				close(l.out)
+				continue
+			}
+			io.WriteString(w, l.text) // nobody to tell when stderr is broken
 		}
 	}()
 	return p
@@ -33,11 +43,31 @@ func newPrinter(w io.Writer, quiet bool) *printer {
 
 // errorf prints a line, also with -q.
 func (p *printer) errorf(format string, args ...any) {
+	p.send(line{text: "zksync: " + fmt.Sprintf(format, args...) + "\n"})
+}
+
+// send reports whether there was room for l: where nobody reads, a line is
+// worth less than our going on.
+func (p *printer) send(l line) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case p.lines <- "zksync: " + fmt.Sprintf(format, args...) + "\n":
-	default: // nobody reads: the line is worth less than our going on
+	case p.lines <- l:
+		return true
+	default:
+		return false
+	}
+}
+
+// flush waits until what was printed is out, for a moment at most.
+func (p *printer) flush() {
+	out := make(chan struct{})
+	if !p.send(line{out: out}) {
+		return
+	}
+	select {
+	case <-out:
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 

@@ -111,6 +111,13 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
+// forget makes await look only at what comes from now on.
+func (o *output) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.buf.Reset()
+}
+
 // await waits until text was printed and returns the line that follows it.
 func (o *output) await(t *testing.T, text string) (rest string) {
 	t.Helper()

@@ -302,7 +302,10 @@ func TestRunUnavailable(t *testing.T) {
 	for _, flags := range []string{"--connect-timeout 300ms", "-w 0.3", "-n --connect-timeout 0.3", "-q --connect-timeout 0.3"} {
 		p := newRunOn(t, "127.0.0.1:1", append(strings.Fields(flags), "/lock", "--", "true")...).start()
 		p.wantCode(exitUnavailable)
-		p.err.await(t, "zksync: dial")
+		p.err.await(t, "zksync: dial: ")
+		if strings.Contains(p.err.String(), "zksync: zksync:") {
+			t.Error("our name comes twice")
+		}
 	}
 }
 

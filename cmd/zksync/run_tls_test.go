@@ -138,7 +138,7 @@ func TestRunTLS(t *testing.T) {
 			p := newRunOn(t, addr, append(flags, lockPath(t), "--", "true")...).start()
 			p.wantCode(tt.want)
 			if tt.want != 0 {
-				p.err.await(t, "zksync: dial")
+				p.err.await(t, "zksync: dial: ")
 			}
 		})
 	}

@@ -13,11 +13,12 @@ import (
 type Outcome int
 
 const (
-	// Answered: a server said so, and the request did what the error says.
+	// Answered means that a server said so, and the request did what the error
+	// says.
 	Answered Outcome = iota
-	// NotSent: the request did not leave; trying again is safe.
+	// NotSent means that the request did not leave; trying again is safe.
 	NotSent
-	// Unknown: it may have been carried out, or may be yet.
+	// Unknown means that it may have been carried out, or may be yet.
 	Unknown
 )
 

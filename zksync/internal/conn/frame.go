@@ -37,6 +37,10 @@ type framed struct {
 	in  []byte // the frame being handed out, with its length before it
 	off int
 
+	rearming bool          // the client may set watches again, and has had no answer yet
+	rearmed  chan struct{} // closed when it does
+	rearm    sync.Once     // closes rearmed
+
 	mu       sync.Mutex
 	ready    bool              // the handshake is over
 	failed   bool              // counted as a failed try
@@ -48,7 +52,7 @@ type framed struct {
 
 func newFramed(l *link, raw, conn net.Conn, addr string, limit time.Duration) *framed {
 	return &framed{Conn: conn, raw: raw, l: l, addr: addr, limit: limit,
-		br: bufio.NewReader(conn), ops: make(map[int32]wire.Op)}
+		br: bufio.NewReader(conn), ops: make(map[int32]wire.Op), rearmed: make(chan struct{})}
 }
 
 // cut closes the socket itself: closing TLS would try to say goodbye first.
@@ -91,6 +95,9 @@ func (f *framed) Write(p []byte) (int, error) {
 			// (lesson 58). What it had seen when it connected is right.
 			p = append([]byte(nil), p...)
 			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
+			f.rearm.Do(func() { close(f.rearmed) })
+		} else if setsWatch(h.Op, payload) {
+			f.l.watched.Store(true)
 		}
 	}
 	f.mu.Unlock()
@@ -122,6 +129,9 @@ func (f *framed) fill() error {
 	if err == nil {
 		payload := frame[wire.FrameHeader:]
 		if ready {
+			if len(payload) > receiveBuffer {
+				f.l.receives(0)
+			}
 			err = f.check(payload)
 		} else {
 			err = f.handshake(payload)
@@ -141,6 +151,7 @@ func (f *framed) check(payload []byte) error {
 	if err == nil && h.Xid == wire.XidEvent {
 		err = wire.CheckEvent(body)
 	} else if err == nil && h.Xid >= 0 {
+		f.awaitSetWatches()
 		f.mu.Lock()
 		op, ok := f.ops[h.Xid]
 		delete(f.ops, h.Xid)
@@ -170,16 +181,48 @@ func (f *framed) handshake(payload []byte) error {
 			return err
 		}
 	}
+	f.l.receives(receiveBuffer)
+	fresh := f.request.SessionID == 0
+	if fresh {
+		f.l.watched.Store(false) // they went with the session before
+	}
+	f.rearming = f.l.watched.Load()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ready = true
 	f.l.established(handshake{
 		session: resp.SessionID,
 		timeout: time.Duration(resp.Timeout) * time.Millisecond,
-		fresh:   f.request.SessionID == 0,
+		fresh:   fresh,
 		sent:    f.sent,
 	})
 	return f.Conn.SetReadDeadline(f.deadline)
+}
+
+// setsWatch reports whether a request asks for a watch, as its last byte says.
+func setsWatch(op wire.Op, payload []byte) bool {
+	switch op {
+	case wire.OpGetData, wire.OpExists, wire.OpGetChildren, wire.OpGetChildren2:
+		return payload[len(payload)-1] == 1
+	}
+	return false
+}
+
+// awaitSetWatches holds back a connection's first answer until the client has
+// taken stock of the watches that it sets again: it reads its last zxid for
+// that without a lock, while answers change it. A client that has none left
+// says nothing; the wait for it is short.
+func (f *framed) awaitSetWatches() {
+	if !f.rearming {
+		return
+	}
+	f.rearming = false
+	t := time.NewTimer(min(f.l.c.cfg.Timeout/24, 100*time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-f.rearmed:
+	case <-t.C:
+	}
 }
 
 func (f *framed) authenticate() error {

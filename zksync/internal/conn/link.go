@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -20,12 +21,17 @@ import (
 // the process (lesson 60).
 const sendBuffer = 128<<10 + 8<<10
 
+// receiveBuffer is what the client begins to receive into, on each connection.
+const receiveBuffer = 16 << 10
+
 // link is one client with the dialer and host list it was given.
 type link struct {
 	c    *Conn
 	zc   *zk.Conn
 	ec   <-chan zk.Event // closed when the client's loop has ended
 	done chan struct{}   // closed by kill: never dials again
+
+	watched atomic.Bool // a watch was asked for in this session
 
 	mu     sync.Mutex
 	dead   bool
@@ -55,13 +61,14 @@ func (c *Conn) newLink() (*link, error) {
 	if c.closed {
 		return nil, ErrClosed
 	}
-	zc, ec, err := zk.Connect(l.addrs, c.cfg.Timeout,
+	_, ec, err := zk.Connect(l.addrs, c.cfg.Timeout,
+		func(zc *zk.Conn) { l.zc = zc }, // its loop asks for it at once
 		zk.WithDialer(l.dial), zk.WithHostProvider(hosts{l}), zk.WithEventCallback(l.event),
 		zk.WithLogger(quiet{c.cfg.Logger}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(sendBuffer))
 	if err != nil {
 		return nil, err
 	}
-	l.zc, l.ec = zc, ec
+	l.ec = ec
 	c.link = l
 	return l, nil
 }
@@ -203,6 +210,13 @@ func (l *link) failed(addr string, err error) {
 	l.fails++
 	l.errs[addr] = err
 }
+
+// receives sets how large a frame the client takes; 0 is any. Without a limit
+// it makes a buffer of 1.5 MB for each connection (G34), with one it ends a
+// connection over a frame beyond it (lesson 60): so the limit stands when a
+// connection begins, and falls when a large frame comes. It is called where the
+// client reads, which is where the client looks at it.
+func (l *link) receives(limit int) { zk.WithMaxBufferSize(limit)(l.zc) }
 
 func (l *link) established(hs handshake) {
 	l.mu.Lock()

@@ -171,7 +171,7 @@ func (e *Entry) Fence() int64 { return e.fence.Load() }
 // Learn asks for the fence.
 func (e *Entry) Learn() error {
 	err := e.learn(0)
-	if errors.Is(err, zk.ErrNoNode) || err == errAgain {
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, errAgain) {
 		return conn.ErrNodeGone
 	}
 	return err
@@ -196,7 +196,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 		if err == nil {
 			err = e.wait(ctx)
 		}
-		if err != errAgain {
+		if !errors.Is(err, errAgain) {
 			return err
 		}
 		if e.order.Try {

@@ -49,7 +49,7 @@ func (e *Entry) Renew(ctx context.Context, alone bool) (*conn.Watch, error) {
 			return w, nil
 		case errors.Is(err, zk.ErrNoNode):
 			return nil, conn.ErrNodeGone
-		case err == ErrNotAlone, errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
+		case errors.Is(err, ErrNotAlone), errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
 			return nil, err
 		case errors.Is(err, conn.ErrClosed):
 			return nil, err

@@ -56,7 +56,7 @@ func (e *Entry) walk(ctx context.Context, i int) error {
 		}
 		blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
 		switch err := e.block(ctx, i, own, blocker, v.Sole, &told); {
-		case err == errLook:
+		case errors.Is(err, errLook):
 			rest = pause{}
 		case again(err):
 			rest.wait(ctx)
@@ -72,7 +72,7 @@ var errLook = errors.New("look again")
 // again tells whether err asks for another look, not for an end. Whatever is
 // not an answer is no reason to give up: the connection heals or the ctx ends.
 func again(err error) bool {
-	return err != nil && (err == errLook || errors.Is(err, conn.ErrNoContact) ||
+	return err != nil && (errors.Is(err, errLook) || errors.Is(err, conn.ErrNoContact) ||
 		!errors.Is(err, errAgain) && !errors.Is(err, conn.ErrClosed) && !isCtx(err) &&
 			conn.Classify(err) != conn.Answered)
 }
@@ -95,7 +95,7 @@ func (e *Entry) list(i int) (line []znode.Name, own int, err error) {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil, 0, errAgain // our node is gone, with its parent or without
-	case errors.Is(err, conn.ErrClosed), err == errAgain:
+	case errors.Is(err, conn.ErrClosed), errors.Is(err, errAgain):
 		return nil, 0, err
 	case conn.Classify(err) != conn.Answered:
 		return nil, 0, nil

@@ -1,0 +1,358 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// T is the session timeout in bubbles: every part of it is a whole number.
+const T = 12 * time.Second
+
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// told collects what a guard says, and when.
+type told struct {
+	c     chan error
+	start time.Time
+}
+
+func newTold() *told { return &told{c: make(chan error, 10), start: time.Now()} }
+
+func (l *told) lost(reason error) { l.c <- reason }
+
+// at waits for the guard's word and returns when it came.
+func (l *told) at(t *testing.T, want error) time.Duration {
+	t.Helper()
+	select {
+	case err := <-l.c:
+		if !errors.Is(err, want) {
+			t.Errorf("lost: %v, want %v", err, want)
+		}
+	case <-time.After(time.Hour):
+		t.Fatal("no loss in an hour")
+	}
+	return time.Since(l.start)
+}
+
+// never checks that no loss has been told.
+func (l *told) never(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-l.c:
+		t.Errorf("lost after %v: %v", time.Since(l.start), err)
+	default:
+	}
+}
+
+// guarded opens a connection and guards a node of its session on it.
+func guarded(t *testing.T, f *fake) (*Conn, *told) {
+	t.Helper()
+	c := f.open(t)
+	l := newTold()
+	node := ephemeral(t, c, "/node")
+	st, _ := c.State()
+	g := c.Guard(node, st.Session, l.lost)
+	t.Cleanup(g.Stop)
+	return c, l
+}
+
+func TestProbes(t *testing.T) {
+	bubble(t, "EverySixth", func(t *testing.T) {
+		f := newFake(T)
+		c, l := guarded(t, f)
+		time.Sleep(T + T/12)
+		want := []time.Duration{T / 6, T / 3, T / 2, 2 * T / 3, 5 * T / 6, T}
+		if got := f.times(wire.OpMulti, l.start); !slices.Equal(got, want) {
+			t.Errorf("probes at %v, want %v", got, want)
+		}
+		l.never(t)
+		if st, _ := c.State(); !c.Alive(st.Session) || c.Alive(0) || c.Alive(st.Session+1) {
+			t.Error("Alive")
+		}
+	})
+	bubble(t, "NoneWithoutAGuard", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		st, _ := c.State()
+		g := c.Guard("/", st.Session, nil)
+		time.Sleep(T/2 + T/12)
+		g.Stop()
+		n := f.countOf(wire.OpMulti)
+		time.Sleep(T)
+		if got := f.countOf(wire.OpMulti); n == 0 || got != n {
+			t.Errorf("%d probes with a guard, %d after it", n, got-n)
+		}
+	})
+	bubble(t, "ManyNodesInParts", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		st, _ := c.State()
+		l := newTold()
+		for i := range 300 {
+			c.Guard(ephemeral(t, c, fmt.Sprintf("/%0200d", i)), st.Session, l.lost)
+		}
+		time.Sleep(T/6 + T/12)
+		if n := f.countOf(wire.OpMulti); n != 3 {
+			t.Errorf("%d transactions for 70 KiB of nodes, want 3", n)
+		}
+		l.never(t)
+	})
+}
+
+// A probe that is not answered within T/6 costs the connection; the next one
+// proves at once that the session lives.
+func TestUnansweredProbeMovesOn(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c, l := guarded(t, f)
+		f.do(func() {
+			f.script = func(p *peer, h wire.RequestHeader) act { return act{silent: p.n == 1 && h.Op == wire.OpMulti} }
+		})
+		time.Sleep(T)
+		l.never(t)
+		if n := f.dials(); n != 2 {
+			t.Fatalf("%d connections, want 2", n)
+		}
+		f.do(func() {
+			if at := f.peers[0].ended.Sub(l.start); at != T/3 {
+				t.Errorf("the connection was given up after %v, want %v", at, T/3)
+			}
+		})
+		probes := f.times(wire.OpMulti, l.start)
+		if probes[0] != T/6 || probes[1] != T/3 {
+			t.Errorf("probes at %v, want %v, %v, ...", probes, T/6, T/3)
+		}
+		if st, _ := c.State(); st.Epoch != 2 || st.Session != 1 {
+			t.Errorf("state %+v", st)
+		}
+	})
+}
+
+// Without contact the guards are told after half the timeout, to the instant,
+// counted from the sending of the last quorum write that was answered.
+func TestLossOfContact(t *testing.T) {
+	for name, script := range map[string]func(*peer, wire.RequestHeader) act{
+		"Silent": allMute,
+		// A follower that is cut off from its leader: pings and reads are
+		// answered, and so would be the connect request of a known session by a
+		// leader that is none any more.
+		"PingsReadsAndConnects": func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			c, l := guarded(t, f)
+			time.Sleep(T/6 + T/100) // one probe is answered
+			f.do(func() { f.script = script })
+			reads := time.NewTicker(T / 20)
+			defer reads.Stop()
+			for range 6 {
+				<-reads.C
+				go c.Children("/")
+				go c.Sync("/")
+			}
+			if at := l.at(t, ErrNoContact); at != T/6+T/2 {
+				t.Errorf("told after %v, want %v", at, T/6+T/2)
+			}
+			if st, _ := c.State(); c.Alive(st.Session) {
+				t.Error("alive all the same")
+			}
+			f.do(func() { f.script = nil })
+		})
+	}
+	bubble(t, "CountedFromTheSending", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		st, _ := c.State()
+		time.Sleep(T)
+		if c.Alive(st.Session) {
+			t.Error("alive by the connect request of long ago")
+		}
+		f.do(func() { f.script = slow(T / 4) })
+		if _, _, err := c.Check("/"); err != nil || !c.Alive(st.Session) {
+			t.Fatalf("after an answer that took T/4: %v", err)
+		}
+		f.do(func() { f.script = nil })
+		time.Sleep(T/4 - 1)
+		if !c.Alive(st.Session) {
+			t.Error("not alive less than T/2 after the sending")
+		}
+		time.Sleep(1)
+		if c.Alive(st.Session) {
+			t.Error("alive T/2 after the sending")
+		}
+		for _, refused := range []func() error{
+			func() error { _, err := c.Delete("/none"); return err },
+			func() error { _, _, err := c.Create([]string{"/none/x"}, nil, 0, acl); return err },
+		} {
+			refused()
+			if !c.Alive(st.Session) {
+				t.Error("a refusal by the quorum is a sign of life, too")
+			}
+			time.Sleep(T / 2)
+		}
+	})
+}
+
+// slow is a script that takes its time for transactions.
+func slow(d time.Duration) func(*peer, wire.RequestHeader) act {
+	return func(_ *peer, h wire.RequestHeader) (a act) {
+		if h.Op == wire.OpMulti {
+			a.delay = d
+		}
+		return a
+	}
+}
+
+// Silence for T/4 loses nothing, at whatever moment it begins, and whether the
+// servers hold their tongues or take no connections.
+func TestQuarterTimeoutOfSilence(t *testing.T) {
+	const steps = 24
+	for _, refuse := range []bool{false, true} {
+		for i := range steps {
+			bubble(t, fmt.Sprintf("Refuse=%v/%d", refuse, i), func(t *testing.T) {
+				f := newFake(T)
+				c, l := guarded(t, f)
+				time.Sleep(time.Duration(i) * T / 6 / steps)
+				for range 3 {
+					f.do(func() {
+						f.script = allMute
+						if refuse {
+							f.refuse = errRefused
+						}
+					})
+					if refuse {
+						f.cut()
+					}
+					time.Sleep(T / 4)
+					f.do(func() { f.script, f.refuse = nil, nil })
+					if _, err := c.Await(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(T / 4)
+				}
+				time.Sleep(T)
+				l.never(t)
+			})
+		}
+	}
+}
+
+func TestGoneNodesAreNamed(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		st, _ := c.State()
+		start := time.Now()
+		var all []*told
+		for i := range 5 {
+			l := newTold()
+			c.Guard(ephemeral(t, c, fmt.Sprint("/", i)), st.Session, l.lost)
+			all = append(all, l)
+		}
+		f.do(func() { // nobody watches them
+			delete(f.nodes, "/1")
+			delete(f.nodes, "/3")
+		})
+		for _, i := range []int{1, 3} {
+			// One hides the other for as long as an answer takes.
+			if at := all[i].at(t, ErrNodeGone); at != T/6 {
+				t.Errorf("node %d: told after %v, want %v", i, at, T/6)
+			}
+		}
+		time.Sleep(T)
+		for _, i := range []int{0, 2, 4} {
+			all[i].never(t)
+		}
+		if at := f.times(wire.OpMulti, start); at[0] != T/6 || at[1] != T/6 || at[2] != T/6 || at[3] != T/3 {
+			t.Errorf("probes at %v", at)
+		}
+	})
+}
+
+func TestGuardOfAnExpiredSession(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c, l := guarded(t, f)
+		silent := c.Guard("/node", 1, nil)
+		f.expire()
+		l.at(t, ErrSessionOver)
+		silent.Stop()
+		st, err := c.Await(t.Context())
+		if err != nil || st.Session != 2 || c.Alive(1) || !c.Alive(2) {
+			t.Errorf("state %+v, %v", st, err)
+		}
+		if !c.Mine(1) || !c.Mine(2) || c.Mine(3) {
+			t.Error("Mine")
+		}
+		late := newTold()
+		c.Guard("/node", 1, late.lost)
+		late.at(t, ErrSessionOver)
+	})
+}
+
+func TestProve(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		node := ephemeral(t, c, "/node")
+		time.Sleep(T)
+		if err := c.Prove(1, node); err != nil {
+			t.Errorf("Prove: %v", err)
+		}
+		if err := c.Prove(2, node); !errors.Is(err, ErrSessionOver) {
+			t.Errorf("of another session: %v", err)
+		}
+		if err := c.Prove(1, "/none"); !errors.Is(err, ErrNodeGone) {
+			t.Errorf("without a node: %v", err)
+		}
+		f.do(func() { f.script = slow(T/2 + 1) })
+		if err := c.Prove(1, node); !errors.Is(err, ErrNoContact) {
+			t.Errorf("answered after T/2: %v", err)
+		}
+		f.do(func() { f.script = func(*peer, wire.RequestHeader) act { return act{cut: true, silent: true} } })
+		go func() { time.Sleep(time.Second); f.cut() }()
+		if err := c.Prove(1, node); err == nil || Classify(err) != Unknown {
+			t.Errorf("cut: %v", err)
+		}
+		f.do(func() { f.script = nil })
+	})
+}
+
+// The larger of the monotonic and the wall clock counts: either may stand
+// still, or be set back.
+func TestElapsed(t *testing.T) {
+	now := time.Now()
+	ago := now.Add(-time.Minute)
+	for name, at := range map[string]time.Time{
+		"both":     ago,
+		"wallOnly": ago.Round(0),
+		// Asleep: the monotonic clock has seen no minute pass.
+		"suspended": moveWall(now, -time.Minute),
+		// Set back: the wall clock has not.
+		"setBack": moveWall(ago, time.Minute),
+	} {
+		if d := elapsed(at); d < time.Minute || d > time.Minute+time.Second*30 {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+}
+
+// moveWall changes the wall clock's reading in t and leaves the monotonic one,
+// as package time has no way to.
+func moveWall(t time.Time, d time.Duration) time.Time {
+	const seconds = 30 // where they begin, above the nanoseconds
+	wall := (*uint64)(unsafe.Pointer(&t))
+	*wall += uint64(int64(d/time.Second)) << seconds
+	return t
+}

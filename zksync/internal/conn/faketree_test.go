@@ -1,0 +1,128 @@
+package conn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// run carries out a request and encodes the answer's body.
+func (p *peer) run(op wire.Op, body []byte, e *wire.Encoder) wire.Code {
+	f, d := p.f, wire.NewDecoder(body)
+	switch op {
+	case wire.OpCreate, wire.OpCreateContainer:
+		path, data := d.String(), d.Buffer()
+		d.ACLs()
+		path, code := f.create(path, string(data), d.Int32(), p.session)
+		e.String(path)
+		return code
+	case wire.OpDelete:
+		return f.remove(d.String())
+	case wire.OpExists, wire.OpGetData:
+		path, watch := d.String(), d.Bool()
+		n := f.nodes[path]
+		if n == nil {
+			return wire.CodeNoNode
+		}
+		if watch {
+			n.watches = append(n.watches, p)
+		}
+		if op == wire.OpGetData {
+			e.Buffer([]byte(n.data))
+		}
+		e.Stat(n.stat)
+	case wire.OpGetChildren2:
+		e.Strings(f.children(d.String()))
+		e.Stat(wire.Stat{})
+	case wire.OpSync:
+		e.String(d.String())
+	case wire.OpMulti:
+		return p.multi(&d, e)
+	}
+	return 0
+}
+
+func (f *fake) create(path, data string, flags int32, session int64) (string, wire.Code) {
+	f.zxid++
+	if flags&zk.FlagSequence != 0 && flags != zk.FlagContainer {
+		path += fmt.Sprintf("%010d", f.count)
+		f.count++
+	}
+	if f.nodes[path] != nil {
+		return "", wire.CodeNodeExists
+	}
+	n := &node{data: data, stat: wire.Stat{Czxid: f.zxid, Mzxid: f.zxid}}
+	if flags&zk.FlagEphemeral != 0 {
+		n.stat.EphemeralOwner = session
+	}
+	f.nodes[path] = n
+	return path, 0
+}
+
+func (f *fake) remove(path string) wire.Code {
+	f.zxid++
+	n := f.nodes[path]
+	if n == nil {
+		return wire.CodeNoNode
+	}
+	delete(f.nodes, path)
+	for _, p := range n.watches {
+		body := wire.Event{Type: wire.EventDeleted, State: wire.StateConnected, Path: path}.Append(nil)
+		p.out <- wire.AppendFrame(nil, append(wire.ReplyHeader{Xid: wire.XidEvent}.Append(nil), body...))
+	}
+	return 0
+}
+
+func (f *fake) children(path string) []string {
+	var names []string
+	for p := range f.nodes {
+		if name, ok := strings.CutPrefix(p, strings.TrimSuffix(path, "/")+"/"); ok && name != "" && !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// multi does checks and creates.
+func (p *peer) multi(d *wire.Decoder, e *wire.Encoder) wire.Code {
+	f := p.f
+	f.zxid++
+	var results []wire.Code
+	var made []string
+	failed := false
+	for h := d.MultiHeader(); !h.Done && d.Err() == nil; h = d.MultiHeader() {
+		path, code := d.String(), wire.Code(0)
+		if h.Type == wire.OpCreate {
+			data := d.Buffer()
+			d.ACLs()
+			path, code = f.create(path, string(data), d.Int32(), p.session)
+			made = append(made, path)
+		} else if d.Int32(); f.nodes[path] == nil {
+			code = wire.CodeNoNode
+		}
+		if failed {
+			code = -2 // as those are told that come after the one that failed
+		}
+		failed = failed || code != 0
+		results = append(results, code)
+	}
+	for i, code := range results {
+		switch {
+		case failed:
+			e.MultiHeader(wire.MultiHeader{Type: wire.OpError, Err: code})
+			e.Int32(int32(code))
+		case made != nil:
+			e.MultiHeader(wire.MultiHeader{Type: wire.OpCreate})
+			e.String(made[i])
+		default:
+			e.MultiHeader(wire.MultiHeader{Type: wire.OpCheck})
+		}
+	}
+	e.MultiEnd()
+	return 0
+}

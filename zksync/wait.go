@@ -1,0 +1,231 @@
+package zksync
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// waiter is a call that wants the lock.
+type waiter struct {
+	acq     Acquire
+	call    context.Context // the call's own
+	ctx     context.Context // AcquireStart's
+	hold    bool            // wants a handle: a node of its own
+	owner   Owner           // acq's, or Do's own, which is not published
+	noErr   bool            // Lock: can't be refused
+	handoff int             // of the value used
+	acl     []zk.ACL
+	start   time.Time
+	ahead   *tenure // the local holder that was met
+	waits   bool    // in the local line
+	granted bool    // and taken
+	asked   bool    // AcquireStart has run
+	kept    bool    // no function of the tracer panicked
+	end     error   // of the call; errPanic until it has one
+
+	elem  *list.Element // guarded by lock.mu
+	peers chan *Peer    // nil: nobody wants to know
+	ready chan struct{}
+
+	// Written before ready is closed.
+	ten       *tenure
+	handle    *Hold
+	err       error
+	contended bool
+	handed    bool
+	place     int
+	node      string
+}
+
+// errOptions: two values for one path that disagree in what shows in ZooKeeper.
+var errOptions = errors.New("another value for this path is in use with other options (WithACL)")
+
+// acquire waits for the lock. On success w.ten is the tenure, and w.handle the
+// handle if one was wanted. On failure nothing is left, but what could not be
+// deleted yet, for which somebody answers.
+//
+// From the call of a lock's method down to wait little is kept on the stack, so
+// that a call can wait on the 2 KiB which a goroutine begins with: hence the
+// functions in between that are not inlined, and all that waiter carries.
+func (l *lock) acquire(w *waiter) error {
+	for {
+		err := l.join(w)
+		if w.waits {
+			err = l.wait(w)
+			l.left(w)
+		}
+		if err != nil || l.s.conn.Alive(w.ten.e.Session()) {
+			return err
+		}
+		// The process was stopped between the grant and here, for so long that
+		// the session may be over (lesson 64).
+		l.undo(w)
+	}
+}
+
+// join puts the call in the local line, where it waits, or says at once what
+// becomes of it.
+//
+//go:noinline
+func (l *lock) join(w *waiter) error {
+	if w.call.Err() != nil {
+		return ctxErr(w.call) // a done context never acquires
+	}
+	w.ready = make(chan struct{})
+	l.mu.Lock()
+	if err := l.admitLocked(w); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	if t := l.ten; t.mine(w) {
+		l.mu.Unlock()
+		return l.reenter(w, t)
+	}
+	if w.acq.Try && (l.ten != nil || l.queue.Len() > 0) {
+		l.mu.Unlock()
+		return ErrBusy
+	}
+	if l.ten != nil {
+		w.ahead, w.contended = l.ten, true
+	}
+	w.waits, w.granted = true, false
+	w.elem = l.queue.PushBack(w)
+	l.s.stats.waiting.Add(1)
+	l.advanceLocked()
+	l.mu.Unlock()
+	return nil
+}
+
+// wait waits in the local line.
+func (l *lock) wait(w *waiter) error {
+	done := w.call.Done()
+	switch {
+	case w.peers != nil:
+		return l.listen(w)
+	case done == nil:
+		<-w.ready
+		return w.over()
+	}
+	select {
+	case <-w.ready:
+		return w.over()
+	case <-done:
+		return ctxErr(w.call)
+	}
+}
+
+// listen is wait with a tracer that wants to know whom the call waits for.
+func (l *lock) listen(w *waiter) error {
+	if w.ahead != nil {
+		l.tellLocal(w, w.ahead)
+	}
+	for {
+		select {
+		case <-w.ready:
+			return w.over()
+		case <-w.call.Done():
+			return ctxErr(w.call)
+		case p := <-w.peers:
+			l.s.cfg.tracer.Blocked(w.ctx, *p)
+		}
+	}
+}
+
+// over is what has come of a call that was told.
+//
+//go:noinline
+func (w *waiter) over() error {
+	if w.err == nil && w.call.Err() != nil {
+		return ctxErr(w.call) // granted after the end: given back
+	}
+	w.granted = w.err == nil
+	return w.err
+}
+
+// left ends a wait.
+//
+//go:noinline
+func (l *lock) left(w *waiter) {
+	w.waits, w.ahead = false, nil
+	l.s.stats.waiting.Add(-1)
+	if !w.granted {
+		l.abandon(w)
+	}
+}
+
+// admitLocked refuses calls that can't be served.
+func (l *lock) admitLocked(w *waiter) error {
+	switch {
+	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && !l.ten.mine(w):
+		return ErrClosed // a holder may enter again until it has finished
+	case l.acl == nil:
+		l.acl = w.acl
+	case !slices.Equal(l.acl, w.acl):
+		return errOptions
+	}
+	return nil
+}
+
+// abandon takes a call out that ends without the lock. What it was granted
+// meanwhile is given back, and whoever is next is woken.
+func (l *lock) abandon(w *waiter) {
+	l.mu.Lock()
+	select {
+	case <-w.ready:
+		l.mu.Unlock()
+		if w.err == nil {
+			l.undo(w)
+		}
+		return
+	default:
+	}
+	r := l.run
+	l.noteLocked(w)
+	l.queue.Remove(w.elem)
+	l.advanceLocked()
+	cancelled := r != nil && l.run != r
+	l.mu.Unlock()
+	if cancelled {
+		brief(r.done)
+	}
+}
+
+// brief waits a moment for a deletion that should be over soon: a call that
+// ends leaves, as a rule, no node behind when it returns, but its deadline
+// counts for more.
+func brief(done <-chan struct{}) {
+	t := time.NewTimer(20 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
+// noteLocked notes where w stands, for the error that it ends with.
+func (l *lock) noteLocked(w *waiter) {
+	w.place = l.placeLocked(w)
+	if l.run != nil {
+		w.node = l.run.e.Last()
+	}
+}
+
+// placeLocked is where w stands: behind those before it here, and behind those
+// before the first of us elsewhere; 0 as long as that is not known.
+func (l *lock) placeLocked(w *waiter) int {
+	n := 1
+	if l.run != nil && !l.run.reused {
+		if n = l.run.e.Position(); n == 0 {
+			return 0
+		}
+	}
+	for e := l.queue.Front(); e != nil && e != w.elem; e = e.Next() {
+		n++
+	}
+	return n
+}
