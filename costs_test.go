@@ -15,7 +15,7 @@ import (
 func TestRequestsOfAFirstUse(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		s := z.counted(t)
-		root := made(t, s.Session)
+		root := usedPath(t, s.Session)
 		s.take(t)
 		for levels, p := range []string{root, root + "/a", root + "/b/c", root + "/d/e/f"} {
 			m := zksync.NewMutex(s.Session, p)
@@ -36,7 +36,7 @@ func TestRequestsOfAFirstUse(t *testing.T) {
 func TestRequestsOfAGrantedTry(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		s := z.counted(t)
-		m := zksync.NewMutex(s.Session, made(t, s.Session))
+		m := zksync.NewMutex(s.Session, usedPath(t, s.Session))
 		s.take(t)
 		if !m.TryLock() {
 			t.Fatal("TryLock of a free lock")
@@ -61,7 +61,7 @@ func TestRequestsOfManyHandOvers(t *testing.T) {
 	const budget, rounds = 3, 2
 	onServers(t, func(t *testing.T, z *site) {
 		s := z.counted(t)
-		m := zksync.NewMutex(s.Session, made(t, s.Session), zksync.WithHandoff(budget))
+		m := zksync.NewMutex(s.Session, usedPath(t, s.Session), zksync.WithHandoff(budget))
 		m.Lock()
 		s.take(t)
 		const waiters = rounds * (budget + 1)
@@ -85,7 +85,7 @@ func TestRequestsOfManyHandOvers(t *testing.T) {
 func TestRequestsOfTheClientsLock(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		a, b := z.counted(t), z.counted(t)
-		p := made(t, a.Session)
+		p := usedPath(t, a.Session)
 		acl := zk.WorldACL(zk.PermAll)
 		la, lb := zk.NewLock(a.Conn(), p, acl), zk.NewLock(b.Conn(), p, acl)
 		a.take(t)

@@ -28,7 +28,10 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	stopReal()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		// A client that has locked up stays so for good: what replaces it is
+		// tested, and leaves this one goroutine.
+		locked := goleak.IgnoreTopFunction("github.com/go-zookeeper/zk.(*Conn).flushRequests")
+		if err := goleak.Find(locked); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}

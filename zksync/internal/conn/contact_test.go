@@ -139,6 +139,20 @@ func TestUnansweredProbeMovesOn(t *testing.T) {
 	})
 }
 
+// A new connection is used at once to prove that the session lives.
+func TestReconnectIsProven(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		_, l := guarded(t, f)
+		time.Sleep(T/6 + T/24)
+		f.cut()
+		time.Sleep(T / 24)
+		if got, want := f.times(wire.OpMulti, l.start), []time.Duration{T / 6, T/6 + T/24}; !slices.Equal(got, want) {
+			t.Errorf("probes at %v, want %v", got, want)
+		}
+	})
+}
+
 // Without contact the guards are told after half the timeout, to the instant,
 // counted from the sending of the last quorum write that was answered.
 func TestLossOfContact(t *testing.T) {

@@ -3,6 +3,7 @@ package conn
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -36,6 +37,9 @@ type fake struct {
 	script func(p *peer, h wire.RequestHeader) act
 	// hello is what is sent instead of the answer to the connect request.
 	hello []byte
+	cert  *tls.Certificate // nil: no TLS
+	// onSetWatches is told of each SetWatches and its zxid.
+	onSetWatches func(p *peer, zxid int64)
 }
 
 type node struct {
@@ -67,7 +71,8 @@ type peer struct {
 	conn    net.Conn
 	out     chan []byte
 	done    chan struct{} // closed when it is read no more
-	ended   time.Time     // when that was
+	started time.Time
+	ended   time.Time // when it was read no more
 	session int64
 	connect wire.ConnectRequest
 }
@@ -83,7 +88,10 @@ func (f *fake) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		return nil, f.refuse
 	}
 	client, server := net.Pipe()
-	p := &peer{f: f, n: len(f.peers) + 1, conn: server, out: make(chan []byte, 1000), done: make(chan struct{})}
+	if f.cert != nil {
+		server = tls.Server(server, &tls.Config{Certificates: []tls.Certificate{*f.cert}})
+	}
+	p := &peer{f: f, n: len(f.peers) + 1, conn: server, out: make(chan []byte, 1000), done: make(chan struct{}), started: time.Now()}
 	f.peers = append(f.peers, p)
 	f.wg.Go(p.read)
 	f.wg.Go(p.write)
@@ -189,7 +197,7 @@ func (p *peer) serve(h wire.RequestHeader, body []byte) {
 	if f.script != nil {
 		a = f.script(p, h)
 	}
-	if a.silent {
+	if a.silent || f.hello != nil {
 		f.mu.Unlock()
 		return
 	}

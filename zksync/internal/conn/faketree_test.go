@@ -38,6 +38,10 @@ func (p *peer) run(op wire.Op, body []byte, e *wire.Encoder) wire.Code {
 	case wire.OpGetChildren2:
 		e.Strings(f.children(d.String()))
 		e.Stat(wire.Stat{})
+	case wire.OpSetWatches:
+		if f.onSetWatches != nil {
+			f.onSetWatches(p, d.Int64())
+		}
 	case wire.OpSync:
 		e.String(d.String())
 	case wire.OpMulti:

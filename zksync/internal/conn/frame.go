@@ -37,6 +37,7 @@ type framed struct {
 	in  []byte // the frame being handed out, with its length before it
 	off int
 
+	shaken   time.Time     // when the handshake was over
 	rearming bool          // the client may set watches again, and has had no answer yet
 	rearmed  chan struct{} // closed when it does
 	rearm    sync.Once     // closes rearmed
@@ -186,7 +187,7 @@ func (f *framed) handshake(payload []byte) error {
 	if fresh {
 		f.l.watched.Store(false) // they went with the session before
 	}
-	f.rearming = f.l.watched.Load()
+	f.rearming, f.shaken = f.l.watched.Load(), time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ready = true
@@ -217,7 +218,7 @@ func (f *framed) awaitSetWatches() {
 		return
 	}
 	f.rearming = false
-	t := time.NewTimer(min(f.l.c.cfg.Timeout/24, 100*time.Millisecond))
+	t := time.NewTimer(time.Until(f.shaken.Add(min(f.l.c.cfg.Timeout/24, 100*time.Millisecond))))
 	defer t.Stop()
 	select {
 	case <-f.rearmed:

@@ -44,7 +44,7 @@ func parseServer(s string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		if !strings.Contains(s, ":") {
+		if !strings.ContainsAny(s, ":[]") {
 			return net.JoinHostPort(s, defaultPort), nil
 		}
 		if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") && net.ParseIP(s[1:len(s)-1]) != nil {

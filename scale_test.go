@@ -1,0 +1,210 @@
+package zksync_test
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync"
+)
+
+// crowd is how many goroutines want one lock.
+const crowd = 1000
+
+// footprint is what the heap and the stacks take, after a collection.
+func footprint() int64 {
+	var m runtime.MemStats
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// A thousand goroutines that wait for a lock of their own session cost little.
+func TestACrowdOfGoroutinesCostsLittle(t *testing.T) {
+	onServers(t, func(t *testing.T, z *site) {
+		for way, lock := range lockWays {
+			t.Run(way, func(t *testing.T) {
+				s := z.dial(t)
+				m := zksync.NewMutex(s, lockPath(t))
+				m.Lock()
+				before := footprint()
+				ctx := short(t)
+				var wg sync.WaitGroup
+				for range crowd {
+					wg.Go(func() {
+						free, err := lock(ctx, m)
+						if err == nil {
+							err = free()
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				eventually(t, "all wait", func() bool { return s.Stats().Waiting == crowd })
+				cost := footprint() - before
+				t.Logf("%d waiting goroutines cost %d KiB, %d bytes each", crowd, cost>>10, cost/crowd)
+				if cost > 4_000_000 && !raceEnabled {
+					t.Errorf("%d waiting goroutines cost %d bytes, want less than 4 MB", crowd, cost)
+				}
+				m.Unlock()
+				wg.Wait()
+			})
+		}
+	})
+}
+
+// goroutineRuns is how often a goroutine of this process has been made to run, roughly:
+// the scheduler counts one in eight.
+func goroutineRuns() float64 {
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	metrics.Read(sample)
+	var n uint64
+	for _, c := range sample[0].Value.Float64Histogram().Counts {
+		n += c
+	}
+	return 8 * float64(n)
+}
+
+// Each release wakes one goroutine of those that wait, not all of them: what
+// the scheduler did tells, which nothing in the library can get wrong.
+func TestLesson32_AReleaseWakesOneGoroutine(t *testing.T) {
+	onServers(t, func(t *testing.T, z *site) {
+		var granted []int // in order; guarded by the lock under test
+		s := z.dial(t)
+		m := zksync.NewMutex(s, lockPath(t))
+		m.Lock()
+		var wg sync.WaitGroup
+		for i := range crowd {
+			wg.Go(func() {
+				m.Lock()
+				granted = append(granted, i)
+				m.Unlock()
+			})
+			for s.Stats().Waiting <= i {
+				runtime.Gosched()
+			}
+		}
+		// The collector's own goroutines run by the thousand in a cycle: none
+		// meanwhile.
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
+		runtime.GC()
+		before, requests := goroutineRuns(), s.Stats().Requests
+		m.Unlock()
+		wg.Wait()
+		each := (goroutineRuns() - before) / crowd
+		t.Logf("%.1f runs of a goroutine a release; %d requests for %d releases", each, s.Stats().Requests-requests, crowd)
+		// All of them for each release would be 500 on average.
+		if each > 20 {
+			t.Errorf("%.1f goroutines ran for each release, want one or a few", each)
+		}
+		if !slices.IsSorted(granted) || len(granted) != crowd {
+			t.Errorf("not in the order of arrival: %v", granted)
+		}
+	})
+}
+
+// However many goroutines of a session want a lock, one node of the session
+// waits for it, so that others have their turn.
+func TestACrowdOfGoroutinesStandsInLineOnce(t *testing.T) {
+	const each = 2 // locks a goroutine
+	onServers(t, func(t *testing.T, z *site) {
+		s := z.dial(t)
+		p := lockPath(t)
+		m := zksync.NewMutex(s, p)
+		m.Lock()
+		var wg sync.WaitGroup
+		for range crowd {
+			wg.Go(func() {
+				for range each {
+					m.Lock()
+					m.Unlock()
+				}
+			})
+		}
+		eventually(t, "all wait", func() bool { return s.Stats().Waiting == crowd })
+
+		// Somebody else in the queue, so that our places there matter.
+		stop, others := make(chan struct{}), z.raw(t)
+		var theirs atomic.Int64
+		other := make(chan error, 1)
+		go func() {
+			for {
+				select {
+				case <-stop:
+					other <- nil
+					return
+				default:
+				}
+				l := zk.NewLock(others, p, zk.WorldACL(zk.PermAll))
+				if err := l.Lock(); err != nil {
+					other <- err
+					return
+				}
+				theirs.Add(1)
+				if err := l.Unlock(); err != nil {
+					other <- err
+					return
+				}
+			}
+		}()
+		looker := z.raw(t)
+		done := make(chan struct{})
+		go func() { wg.Wait(); close(done) }()
+		eventually(t, "the other one waits", func() bool { return len(children(t, looker, p)) == 2 })
+		m.Unlock()
+		looks, most := 0, 0
+		for over := false; !over; looks++ {
+			select {
+			case <-done:
+				over = true
+			default:
+			}
+			first, ours := true, 0
+			for i, name := range inOrder(children(t, looker, p)) {
+				if dashed := name[3+8] == '-'; dashed { // ours, not zk.Lock's
+					ours++
+					first = first && i > 0
+				}
+			}
+			if !first { // the holder's
+				ours--
+			}
+			most = max(most, ours)
+		}
+		close(stop)
+		if err := <-other; err != nil {
+			t.Fatal(err)
+		}
+		st := s.Stats()
+		t.Logf("%d looks: at most %d of our nodes waited; %d locks of ours (%d handed over), %d of the other's, %d requests",
+			looks, most, st.Acquired, st.Handoffs, theirs.Load(), st.Requests)
+		if most > 1 {
+			t.Errorf("%d nodes of one session waited at once", most)
+		}
+		if looks < 20 || theirs.Load() < crowd*each/32 {
+			t.Errorf("only %d looks and %d locks of the other one's: that proves nothing", looks, theirs.Load())
+		}
+		z.empty(t, p)
+	})
+}
+
+// inOrder sorts lock nodes by their sequence.
+func inOrder(names []string) []string {
+	slices.SortFunc(names, func(a, b string) int { return sequence(a) - sequence(b) })
+	return names
+}
+
+func sequence(name string) int {
+	n := 0
+	for _, c := range name[len(name)-10:] {
+		n = 10*n + int(c-'0')
+	}
+	return n
+}

@@ -1,0 +1,329 @@
+package conn
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+func TestClassify(t *testing.T) {
+	unknown := func(n int) error { return fmt.Errorf("unknown error: %d", n) }
+	for _, test := range []struct {
+		err  error
+		want Outcome
+	}{
+		{nil, Answered},
+		{zk.ErrNoNode, Answered},
+		{zk.ErrNodeExists, Answered},
+		{zk.ErrNoAuth, Answered},
+		{zk.ErrBadVersion, Answered},
+		{zk.ErrNotEmpty, Answered},
+		{zk.ErrNoChildrenForEphemerals, Answered},
+		{zk.ErrInvalidACL, Answered},
+		{zk.ErrInvalidPath, Answered},
+		{zk.ErrSessionExpired, Answered},
+		{fmt.Errorf("wrapped: %w", zk.ErrNoNode), Answered},
+		{unknown(-6), Answered},
+		{unknown(-125), Answered},
+		{zk.ErrNoServer, NotSent},
+		{ErrClosed, NotSent},
+		{unknown(-127), NotSent},
+		{zk.ErrConnectionClosed, Unknown},
+		{zk.ErrClosing, Unknown},
+		{zk.ErrUnknown, Unknown},
+		{unknown(-4), Unknown},
+		{unknown(-122), Unknown},
+		{&net.OpError{Op: "write", Err: io.ErrClosedPipe}, Unknown},
+		{io.EOF, Unknown},
+		{context.DeadlineExceeded, Unknown},
+	} {
+		if got := Classify(test.err); got != test.want {
+			t.Errorf("Classify(%v) = %v, want %v", test.err, got, test.want)
+		}
+	}
+	if !Unimplemented(unknown(-6)) || Unimplemented(zk.ErrNoNode) || Unimplemented(nil) || Code(unknown(-124)) != -124 {
+		t.Error("Unimplemented or Code")
+	}
+}
+
+func TestParseServers(t *testing.T) {
+	for in, want := range map[string]string{
+		"zk1":              "zk1:2181",
+		"zk1:2182":         "zk1:2182",
+		"10.0.0.1":         "10.0.0.1:2181",
+		"::1":              "[::1]:2181",
+		"[::1]":            "[::1]:2181",
+		"[fe80::1]:99":     "[fe80::1]:99",
+		"zk.example.com:1": "zk.example.com:1",
+	} {
+		if got, err := ParseServers([]string{in}); err != nil || !slices.Equal(got, []string{want}) {
+			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"":                   "empty",
+		"  ":                 "empty",
+		"a:1,b:2":            "several servers",
+		"zk:2181/chroot":     "WithChroot",
+		"a b":                "white space",
+		":2181":              "no host",
+		"zk:":                "bad port",
+		"zk:0":               "bad port",
+		"zk:65536":           "bad port",
+		"zk:port":            "bad port",
+		"zk:1:2":             "too many colons",
+		"[::1":               "missing ']'",
+		"[not-an-address]":   "missing port",
+		"[::1]:2181:another": "too many colons",
+	} {
+		_, err := ParseServers([]string{"good:1", in})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("server %q", in)) {
+			t.Errorf("%q: error %v, want %q in it", in, err, want)
+		}
+	}
+	if _, err := ParseServers(nil); err == nil {
+		t.Error("an empty list is taken")
+	}
+}
+
+func TestCalls(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		if c.Timeout() != T || !c.Ordered() || c.Logger() == nil {
+			t.Error("Timeout, Ordered or Logger")
+		}
+		before := c.Requests()
+		if err := c.CreateParent("/a", acl); err != nil {
+			t.Error(err)
+		}
+		made, ran, err := c.Create([]string{"/a/x-", "/a/y-"}, []byte("d"), zk.FlagEphemeral|zk.FlagSequence, acl)
+		if err != nil || !slices.Equal(made, []string{"/a/x-0000000000", "/a/y-0000000001"}) || ran.Session() != 1 {
+			t.Errorf("%v, %+v, %v", made, ran, err)
+		}
+		names, _, err := c.Children("/a")
+		if err != nil || len(names) != 2 {
+			t.Errorf("%v, %v", names, err)
+		}
+		if st, _, err := c.Stat(made[0]); err != nil || st.EphemeralOwner != 1 {
+			t.Errorf("%+v, %v", st, err)
+		}
+		if _, _, err := c.Stat("/none"); !errors.Is(err, zk.ErrNoNode) {
+			t.Error(err)
+		}
+		if _, err := c.Sync("/a"); err != nil {
+			t.Error(err)
+		}
+		if gone, _, err := c.Check(made[0], "/none", made[1]); gone != 1 || err != nil {
+			t.Errorf("gone %d, %v", gone, err)
+		}
+		if gone, _, err := c.Check(made...); gone != -1 || err != nil {
+			t.Errorf("gone %d, %v", gone, err)
+		}
+		if n := c.Requests() - before; n != 8 {
+			t.Errorf("%d requests, want 8", n)
+		}
+		// One of several that fails is the error of all.
+		if _, _, err := c.Create([]string{"/p", "/a"}, nil, 0, acl); !errors.Is(err, zk.ErrNodeExists) {
+			t.Errorf("several: %v", err)
+		}
+		// Without containers a plain node does.
+		f.do(func() {
+			f.script = func(_ *peer, h wire.RequestHeader) (a act) {
+				if h.Op == wire.OpCreateContainer {
+					a.code = wire.CodeUnimplemented
+				}
+				return a
+			}
+		})
+		if err := c.CreateParent("/b", acl); err != nil || f.countOf(wire.OpCreate) != 1 {
+			t.Errorf("without containers: %v", err)
+		}
+	})
+}
+
+// A request that waits while its session expires is run by the next one: its
+// Ran belongs to no session for sure.
+func TestRanAcrossSessions(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		f.do(func() { f.refuse = errRefused })
+		f.expire()
+		time.Sleep(time.Second)
+		result := make(chan Ran)
+		go func() {
+			_, ran, err := c.Create([]string{"/x"}, nil, zk.FlagEphemeral, acl)
+			if err != nil {
+				t.Error(err)
+			}
+			result <- ran
+		}()
+		time.Sleep(time.Second)
+		f.do(func() { f.refuse = nil })
+		ran := <-result
+		if ran.Session() != 0 || ran.Before.Session != 1 || ran.After.Session != 2 {
+			t.Errorf("%+v", ran)
+		}
+		f.do(func() {
+			if owner := f.nodes["/x"].stat.EphemeralOwner; owner != 2 {
+				t.Errorf("the node is of session %d", owner)
+			}
+		})
+	})
+}
+
+// Close ends calls, waits and further use; it is bounded by its ctx.
+func TestClose(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c, err := Dial(t.Context(), f.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.do(func() { f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpSync} } })
+		calls := make(chan error, maxOutstanding+10)
+		for range maxOutstanding + 10 { // more than may wait for an answer
+			go func() { _, err := c.Sync("/"); calls <- err }()
+		}
+		time.Sleep(time.Second)
+		if n := c.Requests(); n != maxOutstanding {
+			t.Errorf("%d requests on their way, want %d", n, maxOutstanding)
+		}
+		f.end(c)
+		for range cap(calls) {
+			if err := <-calls; err == nil {
+				t.Error("a call without an answer, and without an error")
+			}
+		}
+		c.Close(t.Context()) // again
+		if _, err := c.Await(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Await: %v", err)
+		}
+		if _, err := c.Watch("/"); !errors.Is(err, ErrClosed) {
+			t.Errorf("Watch: %v", err)
+		}
+		if _, _, err := c.Check("/"); !errors.Is(err, ErrClosed) {
+			t.Errorf("Check: %v", err)
+		}
+		if _, err := c.newLink(); !errors.Is(err, ErrClosed) {
+			t.Errorf("a new client: %v", err)
+		}
+		if n := f.countOf(wire.OpCloseSession); n != 1 {
+			t.Errorf("the session was ended %d times", n)
+		}
+		n := f.dials()
+		time.Sleep(time.Hour)
+		if f.dials() != n {
+			t.Error("dials after Close")
+		}
+	})
+	bubble(t, "Bounded", func(t *testing.T) {
+		f := newFake(T)
+		c, err := Dial(t.Context(), f.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.do(func() { f.script = allMute })
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		c.Close(ctx)
+		if took := time.Since(start); took != 500*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		f.end(c)
+		time.Sleep(5 * time.Second) // the client's own Close
+	})
+	bubble(t, "Disconnected", func(t *testing.T) {
+		f := newFake(T)
+		c, err := Dial(t.Context(), f.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.do(func() { f.refuse = errRefused })
+		f.cut()
+		time.Sleep(T)
+		start := time.Now()
+		f.end(c)
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// certificate makes one for a name, and the pool that trusts it.
+func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: time.Now().AddDate(100, 0, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// TLS checks the certificate against the name in the server list; what does not
+// speak TLS, or for another name, is an error that Dial tells.
+func TestTLS(t *testing.T) {
+	cert, pool := certificate(t, "zk.example")
+	for name, test := range map[string]struct {
+		server string
+		want   string // in the error; none: success
+	}{
+		"Right":     {"zk.example:2281", ""},
+		"WrongName": {"other.example:2281", "not other.example"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			cfg := f.config()
+			cfg.Servers = []string{test.server}
+			cfg.TLS = &tls.Config{RootCAs: pool}
+			f.cert = &cert
+			ctx, cancel := context.WithTimeout(t.Context(), T)
+			defer cancel()
+			c, err := Dial(ctx, cfg)
+			if test.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := c.Check("/"); err != nil {
+					t.Error(err)
+				}
+				f.end(c)
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q in it", err, test.want)
+			}
+			f.cut()
+			f.wg.Wait()
+		})
+	}
+}

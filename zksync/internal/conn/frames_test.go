@@ -1,0 +1,323 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// frame is a frame of these parts.
+func frame(parts ...[]byte) []byte { return wire.AppendFrame(nil, bytes.Join(parts, nil)) }
+
+func header(xid int32, code wire.Code) []byte {
+	return wire.ReplyHeader{Xid: xid, Zxid: 1, Err: code}.Append(nil)
+}
+
+func i32(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+
+// A malformed frame is an error of its request and a new connection, on which
+// the session and the calls go on. It never crashes the client, which would.
+func TestMalformedFrames(t *testing.T) {
+	children := func(c *Conn) error { _, _, err := c.Children("/"); return err }
+	calls := map[string]func(c *Conn) error{
+		"children": children,
+		"stat":     func(c *Conn) error { _, _, err := c.Stat("/"); return err },
+		"watch":    func(c *Conn) error { _, err := c.Watch("/"); return err },
+		"create":   func(c *Conn) error { _, _, err := c.Create([]string{"/x"}, nil, 0, acl); return err },
+		"check":    func(c *Conn) error { _, _, err := c.Check("/"); return err },
+	}
+	for _, test := range []struct {
+		name string
+		call string
+		raw  func(xid int32) []byte
+	}{
+		{"NegativeLength", "children", func(int32) []byte { return i32(-1) }},
+		{"HugeLength", "children", func(int32) []byte { return i32(maxFrame + 1) }},
+		{"Empty", "children", func(int32) []byte { return i32(0) }},
+		{"ShortHeader", "children", func(xid int32) []byte { return frame(i32(xid), i32(0)) }},
+		{"HeaderOneShort", "children", func(xid int32) []byte { return frame(header(xid, 0)[:15]) }},
+		{"NoBody", "children", func(xid int32) []byte { return frame(header(xid, 0)) }},
+		{"NegativeCount", "children", func(xid int32) []byte { return frame(header(xid, 0), i32(-2)) }},
+		{"HugeCount", "children", func(xid int32) []byte { return frame(header(xid, 0), i32(1<<30)) }},
+		{"NegativeString", "children", func(xid int32) []byte { return frame(header(xid, 0), i32(1), i32(-7)) }},
+		{"StringBeyondTheEnd", "children", func(xid int32) []byte { return frame(header(xid, 0), i32(1), i32(50), []byte("short")) }},
+		{"NoStat", "children", func(xid int32) []byte { return frame(header(xid, 0), i32(0)) }},
+		{"HalfAStat", "stat", func(xid int32) []byte { return frame(header(xid, 0), make([]byte, 67)) }},
+		{"NoData", "watch", func(xid int32) []byte { return frame(header(xid, 0), i32(9), make([]byte, 68)) }},
+		{"NoPath", "create", func(xid int32) []byte { return frame(header(xid, 0)) }},
+		{"NullPath", "create", func(xid int32) []byte { return frame(header(xid, 0), i32(-1)) }},
+		{"MultiWithoutEnd", "check", func(xid int32) []byte { return frame(header(xid, 0), i32(13), []byte{0}, i32(0)) }},
+		{"MultiOfAnUnknownKind", "check", func(xid int32) []byte {
+			return frame(header(xid, 0), i32(99), []byte{0}, i32(0), i32(-1), []byte{1}, i32(-1))
+		}},
+		{"MultiBoolAtTheEnd", "check", func(xid int32) []byte { return frame(header(xid, 0), i32(13)) }},
+		{"EventWithoutABody", "children", func(int32) []byte { return frame(header(-1, 0)) }},
+		{"EventOfType0", "children", func(int32) []byte { return frame(header(-1, 0), i32(0), i32(3), i32(1), []byte("/")) }},
+		{"EventOfTheSession", "children", func(int32) []byte { return frame(header(-1, 0), i32(-1), i32(-112), i32(0)) }},
+		{"EventWithGarbage", "children", func(int32) []byte { return frame(header(-1, 0), bytes.Repeat([]byte{0xff}, 20)) }},
+		{"Garbage", "children", func(int32) []byte { return bytes.Repeat([]byte("HTTP/1.1 400 Bad Request\r\n"), 10) }},
+	} {
+		bubble(t, test.name, func(t *testing.T) {
+			f := newFake(T)
+			var log bytes.Buffer
+			cfg := f.config()
+			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			c, err := Dial(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.do(func() {
+				f.script = func(p *peer, h wire.RequestHeader) (a act) {
+					if p.n == 1 && h.Xid >= 0 && h.Op != wire.OpCreateSession {
+						a.raw = test.raw(h.Xid)
+					}
+					return a
+				}
+			})
+			start := time.Now()
+			if err := calls[test.call](c); err == nil || Classify(err) != Unknown {
+				t.Errorf("error %v, want an unknown outcome", err)
+			}
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("noticed after %v", took)
+			}
+			if _, err := c.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := calls[test.call](c); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				t.Errorf("the same call on the next connection: %v", err)
+			}
+			st, _ := c.State()
+			if st.Session != 1 || st.Epoch != 2 || f.dials() != 2 {
+				t.Errorf("state %+v after %d dials", st, f.dials())
+			}
+			f.end(c)
+			if test.name != "Garbage" && test.name != "NegativeLength" && test.name != "HugeLength" &&
+				!strings.Contains(log.String(), "malformed frame from one.example:2181") {
+				t.Errorf("log: %s", &log)
+			}
+		})
+	}
+}
+
+// A frame that ends in the middle is the end of its connection.
+func TestTruncatedFrame(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		f.do(func() {
+			f.script = func(p *peer, h wire.RequestHeader) act {
+				if p.n == 1 && h.Op == wire.OpGetChildren2 {
+					return act{raw: append(i32(100), header(h.Xid, 0)...), cut: true}
+				}
+				return act{}
+			}
+		})
+		if _, _, err := c.Children("/"); Classify(err) != Unknown {
+			t.Errorf("error %v", err)
+		}
+		if _, err := c.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Children("/"); err != nil {
+			t.Errorf("on the next connection: %v", err)
+		}
+	})
+}
+
+// A list far beyond the client's buffer arrives.
+func TestLongAnswer(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		f.do(func() {
+			for i := range 20_000 {
+				f.nodes[fmt.Sprintf("/%0100d", i)] = &node{}
+			}
+		})
+		for range 2 { // the second one finds the buffer grown
+			names, _, err := c.Children("/")
+			if err != nil || len(names) != 20_000 {
+				t.Errorf("%d names, %v", len(names), err)
+			}
+			f.cut()
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// The handshake is bounded at each of its steps, whatever the client's own
+// limits are: 6.67 T for the first half, and none for the second.
+func TestStuckHandshake(t *testing.T) {
+	answer := wire.AppendFrame(nil, wire.ConnectResponse{SessionID: 7, Timeout: 12_000, Password: make([]byte, 16)}.Append(nil))
+	for name, hello := range map[string][]byte{
+		"Silent":         {},
+		"FourBytes":      answer[:4],
+		"OneByteShort":   answer[:len(answer)-1],
+		"HalfAnAuth":     append(bytes.Clone(answer), frame(header(wire.XidAuth, 0))[:10]...),
+		"NoAuth":         answer,
+		"Malformed":      frame(i32(0), i32(1)),
+		"TimeoutOfZero":  wire.AppendFrame(nil, wire.ConnectResponse{SessionID: 7}.Append(nil)),
+		"ShortAuth":      append(bytes.Clone(answer), frame(i32(-4))...),
+		"NegativeLength": i32(-3),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			f.hello = hello
+			cfg := f.config()
+			cfg.Auth = []Auth{{"digest", []byte("me:secret")}}
+			ctx, cancel := context.WithTimeout(t.Context(), T)
+			defer cancel()
+			start := time.Now()
+			c, err := Dial(ctx, cfg)
+			if err == nil {
+				f.end(c)
+				t.Fatal("no error")
+			}
+			var de *DialError
+			if !errors.As(err, &de) || !errors.Is(err, context.DeadlineExceeded) || de.Servers[0].Err == nil {
+				t.Errorf("error %v", err)
+			}
+			// The client's own Close may wait for a second.
+			if took := time.Since(start); took > T+time.Second {
+				t.Errorf("Dial took %v, ctx %v", took, T)
+			}
+			f.cut()
+			f.wg.Wait()
+			limit := T / 3 // and then longer: there is no hold to be lost
+			for i, p := range f.peers {
+				if stood := p.ended.Sub(p.started); stood > limit {
+					t.Errorf("connection %d stood for %v, limit %v", i, stood, limit)
+				}
+				limit = T
+			}
+		})
+		bubble(t, name+"/Again", func(t *testing.T) {
+			f := newFake(T)
+			cfg := f.config()
+			cfg.Auth = []Auth{{"digest", []byte("me:secret")}}
+			c, err := Dial(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.do(func() { f.hello = hello })
+			f.cut()
+			time.Sleep(T)
+			f.do(func() { f.hello = nil })
+			if st, err := c.Await(t.Context()); err != nil || st.Session != 1 {
+				t.Errorf("%+v, %v", st, err)
+			}
+			f.end(c)
+			limit := T / 12 // a hold loses little of its T/2
+			for i, p := range f.peers[1 : len(f.peers)-1] {
+				if stood := p.ended.Sub(p.started); stood > limit {
+					t.Errorf("connection %d stood for %v, limit %v", i, stood, limit)
+				}
+				limit = T / 3
+			}
+		})
+	}
+}
+
+// Credentials are part of each handshake. Refused ones end Dial at once; later
+// they are tried again, for they may be accepted elsewhere.
+func TestAuth(t *testing.T) {
+	refuse := func(_ *peer, h wire.RequestHeader) (a act) {
+		if h.Op == wire.OpAuth {
+			a.code = wire.CodeAuthFailed
+		}
+		return a
+	}
+	bubble(t, "Refused", func(t *testing.T) {
+		f := newFake(T)
+		f.script = refuse
+		cfg := f.config()
+		cfg.Auth = []Auth{{"digest", []byte("me:wrong")}}
+		start := time.Now()
+		c, err := Dial(t.Context(), cfg)
+		if !errors.Is(err, zk.ErrAuthFailed) || c != nil || time.Since(start) > time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if err != nil && strings.Contains(err.Error(), "wrong") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+		f.cut()
+		f.wg.Wait()
+	})
+	bubble(t, "RefusedLater", func(t *testing.T) {
+		f := newFake(T)
+		cfg := f.config()
+		cfg.Auth = []Auth{{"digest", []byte("me:secret")}, {"x", []byte("y")}}
+		c, err := Dial(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := f.countOf(wire.OpAuth); n != 2 {
+			t.Errorf("%d credentials sent, want 2", n)
+		}
+		f.do(func() { f.script = refuse })
+		f.cut()
+		time.Sleep(T / 4)
+		n := f.dials()
+		f.do(func() { f.script = nil })
+		if st, err := c.Await(t.Context()); err != nil || st.Session != 1 {
+			t.Errorf("%+v, %v", st, err)
+		}
+		if n < 5 || n > 14 {
+			t.Errorf("%d dials while refused", n)
+		}
+		f.end(c)
+	})
+}
+
+func TestDialError(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		cfg := f.config()
+		cfg.Servers = []string{"refuses:1", "silent:2", "slow:3"}
+		f.script = allMute
+		cfg.Dialer = func(network, addr string, timeout time.Duration) (net.Conn, error) {
+			switch addr {
+			case "refuses:1":
+				return nil, errRefused
+			case "slow:3":
+				time.Sleep(T)
+			}
+			return f.dial(network, addr, timeout)
+		}
+		cause := errors.New("patience is over")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), T-1, cause)
+		defer cancel()
+		_, err := Dial(ctx, cfg)
+		var de *DialError
+		if !errors.As(err, &de) || !errors.Is(err, cause) {
+			t.Fatalf("error %v", err)
+		}
+		for _, want := range []string{"no session with any server: patience is over", "; refuses:1: ", "; silent:2: ", "; slow:3: "} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error %q, want %q in it", err, want)
+			}
+		}
+		time.Sleep(T)
+		f.cut()
+		f.wg.Wait()
+	})
+	err := &DialError{Servers: []ServerError{{Server: "a:1"}, {Server: "b:2", Err: errRefused}}, Err: context.Canceled}
+	if got, want := err.Error(), "no session with any server: context canceled; a:1: no answer yet; b:2: refused by the test"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, errRefused) {
+		t.Error("Unwrap")
+	}
+}

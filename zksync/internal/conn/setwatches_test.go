@@ -1,0 +1,98 @@
+package conn
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// SetWatches goes out with what the client had seen when it connected, not
+// what it has seen since; and no answer is shown before it is on its way.
+func TestSetWatchesZxid(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		ephemeral(t, c, "/node")
+		if _, err := c.Watch("/node"); err != nil {
+			t.Fatal(err)
+		}
+		// A list that comes before them moves the client's zxid.
+		var zxids []int64
+		f.do(func() {
+			f.onSetWatches = func(p *peer, zxid int64) { zxids = append(zxids, zxid-p.connect.LastZxidSeen) }
+			f.refuse = errRefused
+		})
+		f.cut()
+		time.Sleep(time.Second)
+		f.do(func() { f.zxid += 1000; f.refuse = nil })
+		go c.Zk().Children("/")
+		if _, err := c.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(T)
+		f.do(func() {
+			if len(zxids) != 1 || zxids[0] != 0 || f.peers[len(f.peers)-1].connect.LastZxidSeen == 0 {
+				t.Errorf("SetWatches beyond the connect request's zxid by %v", zxids)
+			}
+		})
+	})
+	bubble(t, "NoWatchLeft", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		ephemeral(t, c, "/node")
+		if _, err := c.Watch("/node"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Delete("/node"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		for _, late := range []bool{true, false} {
+			n := f.dials()
+			f.cut()
+			for f.dials() == n {
+				time.Sleep(time.Millisecond)
+			}
+			if late {
+				time.Sleep(time.Second)
+			}
+			start := time.Now()
+			if _, _, err := c.Children("/"); err != nil || time.Since(start) > 100*time.Millisecond || late && time.Since(start) != 0 {
+				t.Errorf("late %v: after %v: %v", late, time.Since(start), err)
+			}
+		}
+	})
+	// A frame as the client writes it, whatever it says.
+	var sent bytes.Buffer
+	l := &link{c: newConn(Config{Timeout: T})}
+	fr := newFramed(l, nil, writerConn{&sent}, "x", time.Second)
+	fr.Write(frame(wire.ConnectRequest{LastZxidSeen: 5, Password: make([]byte, 16)}.Append(nil)))
+	sent.Reset()
+	set := frame(wire.RequestHeader{Xid: 1, Op: wire.OpSetWatches}.Append(nil), []byte{0, 0, 0, 0, 0, 0, 0, 9}, make([]byte, 12))
+	before := bytes.Clone(set)
+	fr.Write(set)
+	if !bytes.Equal(set, before) {
+		t.Error("the client's own buffer was changed")
+	}
+	binary.BigEndian.PutUint64(before[12:], 5)
+	if !bytes.Equal(sent.Bytes(), before) {
+		t.Errorf("sent %x, want %x", sent.Bytes(), before)
+	}
+	sent.Reset()
+	if n, err := fr.Write([]byte{1, 2}); n != 2 || err != nil || sent.Len() != 2 {
+		t.Error("less than a frame is passed on as it is")
+	}
+}
+
+type writerConn struct{ *bytes.Buffer }
+
+func (writerConn) Close() error                     { return nil }
+func (writerConn) LocalAddr() net.Addr              { return nil }
+func (writerConn) RemoteAddr() net.Addr             { return nil }
+func (writerConn) SetDeadline(time.Time) error      { return nil }
+func (writerConn) SetReadDeadline(time.Time) error  { return nil }
+func (writerConn) SetWriteDeadline(time.Time) error { return nil }
