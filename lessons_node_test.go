@@ -53,7 +53,7 @@ func loseCreateReply(p *zktest.Proxy, also func(zktest.Frame)) *creation {
 }
 
 // The node whose create was not answered is found and stood on.
-func TestLesson01_LostCreateReply(t *testing.T) {
+func TestLesson1_LostCreateReply(t *testing.T) {
 	for name, take := range takes {
 		t.Run(name, func(t *testing.T) {
 			onServers(t, func(t *testing.T, z *site) {
@@ -80,7 +80,7 @@ func TestLesson01_LostCreateReply(t *testing.T) {
 }
 
 // A server that lags does not show the node until it is brought up to date.
-func TestLesson02_LaggingServer(t *testing.T) {
+func TestLesson2_LaggingServer(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		ctx, path, raw := short(t), lockPath(t), z.raw(t)
 		p, s := z.behind(t)
@@ -123,7 +123,7 @@ func TestLesson02_LaggingServer(t *testing.T) {
 
 // A node that is found, but is of another session, is the one before's, which
 // is dying: it is deleted, and stood on no more.
-func TestLesson03_NodeOfTheDyingSession(t *testing.T) {
+func TestLesson3_NodeOfTheDyingSession(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		ctx, path, raw := short(t), lockPath(t), z.raw(t)
 		p, s := z.behind(t)
@@ -172,7 +172,7 @@ func watchNames(t *testing.T, c *zk.Conn, p string) <-chan string {
 // A call that is cancelled while its node is being made returns at once, and
 // the node that comes late is deleted: by the answer, after a cut, or when the
 // request goes out at last.
-func TestLesson05_CancelledDuringCreate(t *testing.T) {
+func TestLesson5_AnswerLateOrLost(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		for _, test := range []struct {
 			name string

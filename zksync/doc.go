@@ -118,9 +118,10 @@
 //   - A session that has a Hold open, or is next in line behind a holder, sends
 //     one probe every T/6 for all of them together. It is a transaction, which
 //     the quorum agrees on and a server writes to its log.
-//   - The first hand-over on a node costs one read; after every 16th in a row
-//     ([WithHandoff]) the session lists the path. If nobody else waits it goes
-//     on, otherwise it goes to the back of the line.
+//   - The first hand-over on a node costs one read; after the 16th in a row
+//     ([WithHandoff]) the session lists the path. If somebody else waits it goes
+//     to the back of the line. Otherwise it goes on, and as long as it hears of
+//     nobody it need not ask again for T/6.
 //   - A lock that the same session holds already refuses a Try without a
 //     request.
 //

@@ -124,7 +124,7 @@ func (a after) run() {
 func (l *lock) grantLocked(w *waiter, r *run) {
 	l.queue.Remove(w.elem)
 	t := &tenure{
-		l: l, e: r.e, own: r.own, handoffs: r.handoffs, handoff: w.handoff,
+		l: l, e: r.e, lease: r.lease, handoffs: r.handoffs, handoff: w.handoff,
 		owner: w.owner, acq: w.acq, asked: w.ctx, ctx: w.ctx, start: time.Now(),
 	}
 	l.ten = t

@@ -34,7 +34,7 @@ type lock struct {
 // run is an entry in line, or one being renewed for another tenure.
 type run struct {
 	e        *queue.Entry
-	own      *conn.Watch // on the node, if one is known
+	lease    queue.Lease // if it has one
 	w        *waiter     // whom it was made for
 	cancel   context.CancelCauseFunc
 	reused   bool    // a tenure has stood on it: not fit for a Hold

@@ -236,8 +236,8 @@ func WithACL(acl ...zk.ACL) LockOption {
 
 // WithHandoff bounds how many times in a row a lock taken by Lock, LockContext
 // or TryLock passes to the next goroutine of the same session, without the
-// network, while another session waits; then this session goes to the back of
-// the queue. 0 is strict: every lock waits its turn in ZooKeeper. The default
+// network, once this session has heard that another one waits; then it goes to
+// the back of the queue. 0 is strict: every lock waits its turn in ZooKeeper. The default
 // is 16.
 func WithHandoff(n int) LockOption {
 	return lockOptionFunc(func(c *lockConfig) error {

@@ -24,7 +24,7 @@ type tenure struct {
 	holds    map[*Hold]struct{} // levels by Hold, TryHold, Do
 	guard    *conn.Guard        // while there are holds
 	handoffs int                // tenures before this one on the same node, since it was alone
-	own      *conn.Watch        // on the node, once somebody waits for a hand-over
+	lease    queue.Lease        // for hand-overs, once somebody waits for one
 	arming   bool
 	exposed  bool  // somebody has seen the fence: never handed over (lesson 72)
 	lost     error // Is ErrLost
@@ -50,18 +50,18 @@ func (t *tenure) passes(w *waiter) bool {
 // armLocked watches the node, as a hand-over needs (lesson 71), once somebody
 // waits for one.
 func (t *tenure) armLocked() {
-	if t.own != nil || t.arming {
+	if t.lease.Own() != nil || t.arming {
 		return
 	}
 	t.arming = true
 	t.l.ref()
 	go func() {
 		defer t.l.leave()
-		if w, err := t.l.s.conn.Watch(t.e.Node()); err == nil {
+		if lease, err := t.e.Watched(); err == nil {
 			t.l.mu.Lock()
-			t.own = w
+			t.lease = lease
 			t.l.mu.Unlock()
-			t.l.follow(t.e, w)
+			t.l.follow(t.e, lease.Own())
 		}
 	}()
 }
@@ -230,9 +230,12 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 		}
 	}
 	budget := min(t.handoff, head.handoff)
-	if t.handoffs < budget && t.e.Fit(t.own) {
+	if t.handoffs >= budget && t.e.Alone(t.lease) {
+		t.handoffs = 0 // nobody waits elsewhere: the budget starts anew
+	}
+	if t.handoffs < budget && t.e.Fit(t.lease) {
 		// The hand-over: no request, one goroutine woken (lesson 32).
-		l.grantLocked(head, &run{e: t.e, own: t.own, reused: true, handoffs: t.handoffs + 1})
+		l.grantLocked(head, &run{e: t.e, lease: t.lease, reused: true, handoffs: t.handoffs + 1})
 		l.advanceLocked()
 		return nil, quit
 	}
@@ -252,13 +255,13 @@ func (l *lock) renewLocked(t *tenure, alone bool) {
 	}
 	l.run = r
 	l.ref()
-	own := t.own
+	own := t.lease.Own()
 	go l.drive(ctx, r, func(ctx context.Context) error {
-		w, err := t.e.Renew(ctx, alone)
-		if err == nil && w != own {
+		lease, err := t.e.Renew(ctx, alone)
+		if w := lease.Own(); err == nil && w != own {
 			l.follow(t.e, w)
 		}
-		r.own = w
+		r.lease = lease
 		return err
 	})
 }

@@ -70,7 +70,7 @@ type Conn struct {
 	timeout time.Duration      // T, as negotiated
 	contact time.Time          // sending of the last answered quorum write of state.Session
 	past    map[int64]struct{} // every session this Conn has had
-	watches map[string]*Watch
+	watches map[watchKey]*Watch
 	guards  map[*Guard]struct{}
 	probing bool
 	authErr error // the servers refuse our credentials
@@ -87,7 +87,7 @@ func newConn(cfg Config) *Conn {
 		timeout: cfg.Timeout,
 		changed: make(chan struct{}),
 		past:    make(map[int64]struct{}),
-		watches: make(map[string]*Watch),
+		watches: make(map[watchKey]*Watch),
 		guards:  make(map[*Guard]struct{}),
 	}
 	c.life, c.die = context.WithCancel(context.Background())

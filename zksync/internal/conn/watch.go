@@ -2,6 +2,7 @@ package conn
 
 import (
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -9,16 +10,25 @@ import (
 // keepData bounds the data that a watch keeps of its node.
 const keepData = 4 << 10
 
-// Watch is a get-watch on one node, shared by all who wait for that node on
-// this connection: the client can't take a watch back, so one a path is all
-// there may ever be (lesson 31). It is over at the first event on its node, or
-// with the TCP connection it was set on, whichever comes first.
+// watchKey is what there is one watch for at a time.
+type watchKey struct {
+	path     string
+	children bool
+}
+
+// Watch is a get-watch on one node, or a watch on its children, shared by all
+// who ask for it on this connection: the client can't take a watch back, so one
+// a path is all there may ever be (lesson 31). It is over at the first event on
+// its node, or with the TCP connection it was set on, whichever comes first.
 type Watch struct {
 	Path  string
-	Epoch uint64  // of the connection that answered it
-	Data  []byte  // the node's data when it was set, at most 4 KiB of it
-	Stat  zk.Stat // likewise
+	Epoch uint64    // of the connection that answered it
+	Since time.Time // it was asked for
+	Data  []byte    // the node's data when it was set, at most 4 KiB of it
+	Names []string  // of the children, if it is a watch on these
+	Stat  zk.Stat   // of the node when it was set
 
+	key   watchKey
 	armed chan struct{} // closed when the server has answered
 	err   error         // its answer; written before armed is closed
 	done  chan struct{}
@@ -45,11 +55,21 @@ func (w *Watch) Over() (over, deleted bool) {
 // already. zk.ErrNoNode: there is no such node, and no watch is left (an
 // exists-watch would leave one for ever, lesson 30).
 func (c *Conn) Watch(path string) (*Watch, error) {
+	return c.watch(watchKey{path: path})
+}
+
+// WatchChildren is Watch for the names below path. Its events may be lost over
+// a reconnect (G12), which ends the watch here anyhow.
+func (c *Conn) WatchChildren(path string) (*Watch, error) {
+	return c.watch(watchKey{path: path, children: true})
+}
+
+func (c *Conn) watch(key watchKey) (*Watch, error) {
 	c.mu.Lock()
-	w := c.watches[path]
+	w := c.watches[key]
 	if w == nil {
-		w = &Watch{Path: path, armed: make(chan struct{}), done: make(chan struct{})}
-		c.watches[path] = w // before the request: its event may overtake us
+		w = &Watch{Path: key.path, Since: time.Now(), key: key, armed: make(chan struct{}), done: make(chan struct{})}
+		c.watches[key] = w // before the request: its event may overtake us
 		c.mu.Unlock()
 		c.arm(w)
 	} else {
@@ -69,6 +89,13 @@ func (c *Conn) Watch(path string) (*Watch, error) {
 func (c *Conn) arm(w *Watch) {
 	var events <-chan zk.Event
 	ran, err := c.do(false, func(zc *zk.Conn) error {
+		if w.key.children {
+			names, stat, ch, err := zc.ChildrenW(w.Path)
+			if err == nil {
+				events, w.Names, w.Stat = ch, names, *stat
+			}
+			return err
+		}
 		data, stat, ch, err := zc.GetW(w.Path)
 		if err != nil {
 			return err
@@ -108,12 +135,16 @@ func (c *Conn) forward(w *Watch, events <-chan zk.Event) {
 	}
 }
 
-// fire ends the watch on path. The client calls it for each event, in the
-// order in which they came.
+// fire ends the watches on path that the event is for. The client calls it for
+// each event, in the order in which they came.
 func (c *Conn) fire(path string, event zk.EventType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w := c.watches[path]; w != nil && event != zk.EventNodeCreated {
+	deleted := event == zk.EventNodeDeleted
+	if w := c.watches[watchKey{path: path}]; w != nil && (deleted || event == zk.EventNodeDataChanged) {
+		c.endLocked(w, event)
+	}
+	if w := c.watches[watchKey{path, true}]; w != nil && (deleted || event == zk.EventNodeChildrenChanged) {
 		c.endLocked(w, event)
 	}
 }
@@ -125,8 +156,8 @@ func (c *Conn) dropWatchesLocked() {
 }
 
 func (c *Conn) endLocked(w *Watch, event zk.EventType) {
-	if c.watches[w.Path] == w {
-		delete(c.watches, w.Path)
+	if c.watches[w.key] == w {
+		delete(c.watches, w.key)
 	}
 	w.once.Do(func() {
 		w.event = event

@@ -31,12 +31,18 @@ func (e *Entry) create(ctx context.Context) error {
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Made, perhaps; by the session before or by the one after (G3).
+			cerr := err
 			found, err := e.resolve(ran)
 			if err != nil {
 				return err
 			}
 			if found {
 				return nil
+			}
+			if errors.Is(cerr, zk.ErrShortBuffer) {
+				// A client of the program's, whose buffer will not grow.
+				e.disown()
+				return cerr
 			}
 		case errors.Is(err, zk.ErrNoNode):
 			if err := e.parents(ctx); err != nil {

@@ -44,6 +44,7 @@ type Client interface {
 	Stat(path string) (*zk.Stat, conn.Ran, error)
 	Sync(path string) (conn.Ran, error)
 	Watch(path string) (*conn.Watch, error)
+	WatchChildren(path string) (*conn.Watch, error)
 	Guard(path string, session int64, lost func(error)) *conn.Guard
 	Prove(session int64, path string) error
 }

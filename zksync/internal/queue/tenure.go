@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -13,63 +14,102 @@ import (
 // ErrNotAlone is returned by Renew when somebody else is in line.
 var ErrNotAlone = errors.New("somebody else is in line")
 
-// Fit reports whether the entry, whose turn it is, may serve another tenure at
-// this moment without asking anybody: its node is watched on the connection
-// that is up, nothing has been heard of it, and its session is alive.
-func (e *Entry) Fit(own *conn.Watch) bool {
-	if own == nil {
-		return false
-	}
-	over, _ := own.Over()
-	st, _ := e.c.State()
-	return !over && st.Up && st.Epoch == own.Epoch && st.Session == e.session && e.c.Alive(e.session)
+// Lease is what makes an entry, whose turn it is, fit for another tenure
+// without asking anybody. The zero value is no lease.
+type Lease struct {
+	own    *conn.Watch // on the entry's node
+	crowd  *conn.Watch // on the line, which the entry was alone in; may be nil
+	looked time.Time   // when the line was listed last
 }
 
-// Renew makes the entry fit, with the requests that takes, and returns the
-// watch on its node. With alone, it fails with ErrNotAlone unless nobody else
-// stands in line. It waits while there is no connection, until ctx ends.
-func (e *Entry) Renew(ctx context.Context, alone bool) (*conn.Watch, error) {
+// Own returns the watch on the entry's node, or nil.
+func (l Lease) Own() *conn.Watch { return l.own }
+
+// fresh reports whether nothing has been heard on a watch, on the connection
+// that is up.
+func (e *Entry) fresh(w *conn.Watch) bool {
+	if w == nil {
+		return false
+	}
+	over, _ := w.Over()
+	st, _ := e.c.State()
+	return !over && st.Up && st.Epoch == w.Epoch && st.Session == e.session
+}
+
+// Fit reports whether the entry may serve another tenure at this moment: its
+// node is watched, nothing has been heard of it, and its session is alive.
+func (e *Entry) Fit(l Lease) bool { return e.fresh(l.own) && e.c.Alive(e.session) }
+
+// Alone reports whether nobody else is known to stand in line: nothing has been
+// heard of it since a look that is not long ago. The limit is for an event that
+// gets lost, which must not keep the others out for ever (lesson 79).
+func (e *Entry) Alone(l Lease) bool {
+	return e.fresh(l.crowd) && time.Since(l.looked) < e.c.Timeout()/6
+}
+
+// Watched returns the lease of an entry whose node is watched from now on.
+func (e *Entry) Watched() (Lease, error) {
+	w, err := e.c.Watch(e.nodes[0])
+	return Lease{own: w}, err
+}
+
+// Renew makes the entry fit, with the requests that takes. With alone, it fails
+// with ErrNotAlone unless nobody else stands in line. It waits while there is
+// no connection, until ctx ends.
+func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 	for p := (pause{}); ; p.wait(ctx) {
 		st, err := e.c.Await(ctx)
 		if err != nil {
-			return nil, err
+			return Lease{}, err
 		}
 		if st.Session != e.session {
-			return nil, conn.ErrSessionOver
+			return Lease{}, conn.ErrSessionOver
 		}
-		w, err := e.c.Watch(e.nodes[0])
+		var l Lease
+		l.own, err = e.c.Watch(e.nodes[0])
 		if err == nil && alone {
-			err = e.alone()
+			l.looked = time.Now()
+			l.crowd, err = e.alone()
 		}
 		if err == nil && !e.c.Alive(e.session) {
 			err = e.c.Prove(e.session, e.nodes[0])
 		}
 		switch {
-		case err == nil && e.Fit(w):
-			return w, nil
+		case err == nil && e.Fit(l):
+			return l, nil
 		case errors.Is(err, zk.ErrNoNode):
-			return nil, conn.ErrNodeGone
+			return Lease{}, conn.ErrNodeGone
 		case errors.Is(err, ErrNotAlone), errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
-			return nil, err
+			return Lease{}, err
 		case errors.Is(err, conn.ErrClosed):
-			return nil, err
+			return Lease{}, err
 		case err != nil && conn.Classify(err) == conn.Answered:
-			return nil, err
+			return Lease{}, err
 		}
 	}
 }
 
-func (e *Entry) alone() error {
-	names, _, err := e.c.Children(e.order.Places[0].Parent)
+// alone looks at the line, and keeps watching it: only who hands a lock over
+// does that, so that nobody else is woken by who comes and goes.
+func (e *Entry) alone() (*conn.Watch, error) {
+	place := e.order.Places[0]
+	start := time.Now()
+	w, err := e.c.WatchChildren(place.Parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	line := e.parse(e.order.Places[0], names)
+	names := w.Names
+	if w.Since.Before(start) { // set some time ago: ask, don't trust it
+		if names, _, err = e.c.Children(place.Parent); err != nil {
+			return nil, err
+		}
+	}
+	line := e.parse(place, names)
 	if len(line) != 1 {
-		return ErrNotAlone
+		return nil, ErrNotAlone
 	}
 	if line[0].Raw != path.Base(e.nodes[0]) {
-		return conn.ErrNodeGone
+		return nil, conn.ErrNodeGone
 	}
-	return nil
+	return w, nil
 }
