@@ -148,8 +148,7 @@ func TestDocLinks(t *testing.T) {
 // plain is a block's text without that of its links.
 func plain(block comment.Block) string {
 	var b strings.Builder
-	var texts func([]comment.Text)
-	texts = func(list []comment.Text) {
+	texts := func(list []comment.Text) {
 		for _, x := range list {
 			switch x := x.(type) {
 			case comment.Plain:

@@ -99,7 +99,7 @@ func TestLesson35_NoSleepBeforeAFreeLock(t *testing.T) {
 			m := zksync.NewMutex(s, fmt.Sprintf("%s-%d", lockPath(t), i)) // each for the first time
 			start := time.Now()
 			m.Lock()
-			m.Unlock() //nolint:staticcheck // that is all
+			m.Unlock() // that is all
 			best = min(best, time.Since(start))
 		}
 		if best > 50*time.Millisecond {

@@ -58,13 +58,13 @@ var dropIn = []struct {
 		}
 		mu.Unlock()
 		mu.Lock()
-		mu.Unlock() //nolint:staticcheck // free again: that is all
+		mu.Unlock() // free again: that is all
 	}},
 	{"unlocked by another goroutine", func(t *testing.T, mu tryLocker) {
 		mu.Lock()
 		go mu.Unlock()
 		mu.Lock()
-		mu.Unlock() //nolint:staticcheck // likewise
+		mu.Unlock() // likewise
 	}},
 	{"Lock waits for Unlock", func(t *testing.T, mu tryLocker) {
 		mu.Lock()
@@ -124,7 +124,7 @@ var dropIn = []struct {
 		through := async(func() bool {
 			for range 10 {
 				mu.Lock()
-				mu.Unlock() //nolint:staticcheck // once through
+				mu.Unlock() // once through
 			}
 			return true
 		})
@@ -139,7 +139,7 @@ var dropIn = []struct {
 			panic("work")
 		})
 		mu.Lock()
-		mu.Unlock() //nolint:staticcheck // free again
+		mu.Unlock() // free again
 	}},
 }
 

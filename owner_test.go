@@ -263,7 +263,7 @@ func TestReentryConcurrentSafe(t *testing.T) {
 				for range 20 {
 					if i%2 == 0 {
 						l.Lock()
-						l.Unlock() //nolint:staticcheck // a level of its own
+						l.Unlock() // a level of its own
 						continue
 					}
 					if err := l.Do(short(t), func(context.Context, *zksync.Hold) error { return nil }); err != nil {

@@ -57,7 +57,7 @@
 //   - T/2 has passed since the sending of the last request that the quorum has
 //     answered.
 //
-// A disconnect alone is no loss. Then the contexts of the hold end,
+// A disconnect alone is no loss. After a loss the contexts of the hold end,
 // [context.Cause] gives an error that Is [ErrLost] and says which of the three
 // it was, [Hold.Err] returns it, and so does Release. Err asks the clock at
 // each call, and so does the Err of a context that Hold.Context or Do has made:
@@ -72,6 +72,11 @@
 // UnlockContext returns ErrLost then; Unlock logs it.
 //
 // After a loss the same Mutex works at once, on the next session.
+//
+// One broken network keeps a lock from the others for as long as it lasts: one
+// in which the holder's requests arrive and no answer comes back, on new
+// connections neither. The holder has lost after T/2, but each of its attempts
+// to connect renews its session.
 //
 // # Fencing
 //

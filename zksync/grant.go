@@ -48,7 +48,7 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 	l.countLocked(r)
 	l.mu.Unlock()
 	go func() {
-		l.s.remove(r.e)
+		_ = l.s.remove(r.e)
 		close(removed)
 	}()
 	brief(removed)

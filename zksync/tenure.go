@@ -123,7 +123,7 @@ func (t *tenure) loseLocked(reason error) after {
 		}
 		unguard.run()
 		s.stats.cleanup.Add(1)
-		go func() { s.remove(t.e) }()
+		go func() { _ = s.remove(t.e) }()
 		if plain {
 			s.logger().Error("zksync: a lock without a handle was lost: its holder does not know",
 				"path", t.acq.Path, "node", t.e.Node(), "error", t.lost)

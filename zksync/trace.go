@@ -73,7 +73,7 @@ func (l *lock) answered(w *waiter) {
 	if f := l.s.cfg.tracer.AcquireEnd; f != nil && w.asked {
 		f(w.ctx, w.acq, w.result(w.end))
 	}
-	w.kept = w.end != errPanic
+	w.kept = !errors.Is(w.end, errPanic)
 }
 
 func (w *waiter) result(err error) Result {

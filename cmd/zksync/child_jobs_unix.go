@@ -25,7 +25,7 @@ func (c *child) stopped(sig syscall.Signal) {
 	// The whole job, as the terminal would have done. By SIGTTIN, because we
 	// catch SIGTSTP, and the runtime can't give that its default action again.
 	// In an orphaned group neither stops anybody, and we go on by ourselves.
-	syscall.Kill(0, syscall.SIGTTIN)
+	_ = syscall.Kill(0, syscall.SIGTTIN)
 }
 
 // goOn lets a stopped command go on, if it still has the lock.

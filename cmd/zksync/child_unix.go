@@ -131,7 +131,7 @@ func (j *job) start() (pid int, err error) {
 	}
 	// We wait for it ourselves: os.Process does not tell of a stop.
 	pid = p.Pid
-	p.Release()
+	_ = p.Release()
 	return pid, nil
 }
 

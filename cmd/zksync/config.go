@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
 	"github.com/zklocker/go-zksync/zksync"
 )
 

@@ -35,7 +35,7 @@ func newPrinter(w io.Writer, quiet bool) *printer {
 				close(l.out)
 				continue
 			}
-			io.WriteString(w, l.text) // nobody to tell when stderr is broken
+			_, _ = io.WriteString(w, l.text) // nobody to tell when stderr is broken
 		}
 	}()
 	return p

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zklocker/go-zksync/zksync"
 )
 
@@ -163,7 +164,7 @@ func (r *runner) obtain(servers []string, opts []zksync.Option) error {
 	case !done:
 		// Asked twice: the server forgets us with the session.
 	case err == nil:
-		r.giveBack() // granted at the same moment
+		_ = r.giveBack() // granted at the same moment
 	}
 	return &exitError{code: exitSignal + int(first.(syscall.Signal))}
 }

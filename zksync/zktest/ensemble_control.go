@@ -101,7 +101,7 @@ func (e *Ensemble) awaitUp(s *server, deadline time.Time) error {
 // our server that answers on its port.
 func (e *Ensemble) verify(s *server) error {
 	if s.proc.exited() {
-		return s.failure(fmt.Errorf("ended while it started (%v)", s.proc.err))
+		return s.failure(fmt.Errorf("ended while it started (%w)", s.proc.err))
 	}
 	conf, err := ask(address(s.client), "conf", pollTimeout)
 	if err == nil && strings.Contains(conf, "dataDir=") && !strings.Contains(conf, s.dir) {

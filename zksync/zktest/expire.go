@@ -65,7 +65,7 @@ func (e *Ensemble) expireOnce(id int64) (gone bool, err error) {
 	// taken from it.
 	drained := make(chan struct{})
 	go func() {
-		io.Copy(io.Discard, conn)
+		_, _ = io.Copy(io.Discard, conn)
 		close(drained)
 	}()
 	defer func() {

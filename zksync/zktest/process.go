@@ -26,7 +26,7 @@ func (p *process) exited() bool {
 
 // kill ends the process, paused or not, and waits until it is reaped.
 func (p *process) kill() {
-	p.cmd.Process.Kill() // fails only when the process is gone
+	_ = p.cmd.Process.Kill() // fails only when the process is gone
 	<-p.done
 }
 

@@ -15,6 +15,7 @@ import (
 // Action is what a hook wants done with a frame. The zero value is [Pass].
 type Action int
 
+// What may be done with a frame.
 const (
 	Pass       Action = iota // forward it
 	Drop                     // forward it not; the connection goes on

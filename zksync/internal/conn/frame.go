@@ -85,8 +85,8 @@ func (f *framed) Write(p []byte) (int, error) {
 	payload := p[wire.FrameHeader:]
 	if f.sent.IsZero() {
 		f.sent = time.Now()
-		f.Conn.SetReadDeadline(f.sent.Add(f.limit))
-		f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client takes it off
+		_ = f.Conn.SetReadDeadline(f.sent.Add(f.limit))
+		_ = f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client takes it off
 		f.request, _ = wire.ParseConnectRequest(payload)
 	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
 		f.ops[h.Xid] = h.Op
@@ -229,9 +229,9 @@ func (f *framed) awaitSetWatches() {
 func (f *framed) authenticate() error {
 	for _, a := range f.l.c.cfg.Auth {
 		frame := wire.AppendFrame(nil, wire.AuthRequest(nil, a.Scheme, a.Cred))
-		f.Conn.SetWriteDeadline(time.Now().Add(f.limit))
+		_ = f.Conn.SetWriteDeadline(time.Now().Add(f.limit))
 		_, err := f.Conn.Write(frame)
-		f.Conn.SetWriteDeadline(time.Time{})
+		_ = f.Conn.SetWriteDeadline(time.Time{})
 		if err != nil {
 			return fmt.Errorf("sending %s credentials: %w", a.Scheme, err)
 		}

@@ -294,6 +294,6 @@ func sweep(c Client, node string, g znode.GUID) {
 	}
 	defer owned.Delete(g)
 	if st, _, err := c.Stat(node); err == nil && c.Mine(st.EphemeralOwner) {
-		c.Delete(node)
+		_, _ = c.Delete(node)
 	}
 }

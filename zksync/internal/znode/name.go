@@ -134,7 +134,8 @@ func Parse(child string) (Name, bool) {
 		return Name{}, false
 	}
 	n := Name{Raw: child, Kind: kind}
-	tail, ok := child[end:], true
+	tail := child[end:]
+	var ok bool
 	if kind == Permit {
 		if n.Weight, n.Limit, tail, ok = cutPermit(tail); !ok {
 			return Name{}, false
