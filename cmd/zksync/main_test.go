@@ -4,6 +4,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -21,6 +23,12 @@ func TestMain(m *testing.M) {
 		main()
 	case "job":
 		jobMain()
+	}
+	if signal.Ignored(syscall.SIGHUP) {
+		// Under nohup: what the tests start would ignore it as well, which is
+		// right for the command and wrong for what is tested here.
+		hangup := make(chan os.Signal, 1)
+		signal.Notify(hangup, syscall.SIGHUP)
 	}
 	goleak.VerifyTestMain(suite{m})
 }
