@@ -1,0 +1,241 @@
+package zktest
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// maxRequest is the largest frame that ZooKeeper takes, in bytes.
+const maxRequest = 1048575
+
+// conn is one connection of a client. Three goroutines work for it: one reads
+// frames, one carries them out, one writes what is to be sent. So what a fault
+// holds up in one direction does not hold up the other.
+type conn struct {
+	srv    *Server
+	door   *Door
+	nc     net.Conn
+	ip     string
+	number int
+	in     chan inFrame
+	wake   chan struct{} // cap 1: there is something in out
+	done   chan struct{} // closed when nc is
+	once   sync.Once
+
+	outMu sync.Mutex
+	out   []outFrame // guarded by outMu
+	due   time.Time  // of the last in out; guarded by outMu
+
+	// Guarded by srv.mu.
+	session int64
+	gone    bool // for the server; what was queued is still sent
+	muted   bool // nothing more is sent
+	ids     []identity
+	watched map[string]int // paths, and in how many tables
+}
+
+type inFrame struct {
+	payload []byte
+	due     time.Time
+}
+
+// outFrame is a frame to send, or with no bytes the end of the connection.
+type outFrame struct {
+	bytes []byte
+	due   time.Time
+}
+
+// inRoom is how many frames a connection takes ahead of their turn. A client
+// that sends more has to wait, as it does for the buffers of a kernel.
+const inRoom = 256
+
+// serve has a connection served. srv.mu is held.
+func (d *Door) serve(nc net.Conn) {
+	s := d.srv
+	ip := "127.0.0.1"
+	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+		ip = a.IP.String()
+	}
+	d.number++
+	c := &conn{
+		srv: s, door: d, nc: nc, ip: ip, number: d.number,
+		in: make(chan inFrame, inRoom), wake: make(chan struct{}, 1), done: make(chan struct{}),
+		ids: []identity{{"ip", ip}}, watched: make(map[string]int),
+	}
+	d.conns[c] = struct{}{}
+	s.wg.Go(c.read)
+	s.wg.Go(c.run)
+	s.wg.Go(c.write)
+}
+
+// cut closes the connection now.
+func (c *conn) cut() {
+	c.once.Do(func() {
+		close(c.done)
+		c.nc.Close()
+	})
+}
+
+// leave ends the connection for the server, and for the client once it has got
+// what was sent before. srv.mu is held.
+func (c *conn) leave() {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	c.unwatch()
+	delete(c.door.conns, c)
+	c.door.leaving[c] = struct{}{}
+	if ss := c.srv.sessions[c.session]; ss != nil && ss.conn == c {
+		ss.conn = nil
+	}
+	c.queue(nil)
+}
+
+func (c *conn) read() {
+	defer close(c.in)
+	r := bufio.NewReader(c.nc)
+	for {
+		frame, err := wire.ReadFrame(r, nil, maxRequest)
+		if err != nil {
+			return
+		}
+		f := inFrame{payload: frame[wire.FrameHeader:]}
+		if lag := c.door.lag(); lag > 0 {
+			f.due = time.Now().Add(lag)
+		}
+		select {
+		case c.in <- f:
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// run carries out one frame after the other.
+func (c *conn) run() {
+	defer func() {
+		c.srv.mu.Lock()
+		c.leave()
+		c.srv.mu.Unlock()
+	}()
+	for first := true; ; first = false {
+		var f inFrame
+		more := true
+		select {
+		case f, more = <-c.in:
+		case <-c.done:
+			return
+		}
+		if !c.pass(f.due, false) || !more {
+			return
+		}
+		if first && !c.connect(f.payload) || !first && !c.request(f.payload) {
+			return
+		}
+	}
+}
+
+// pass waits until a frame may go on. It reports false when the connection is
+// closed instead.
+func (c *conn) pass(due time.Time, out bool) bool {
+	if wait := time.Until(due); !due.IsZero() && wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-c.done:
+			return false
+		}
+	}
+	for {
+		gate := c.door.gate(out)
+		if gate == nil {
+			return true
+		}
+		select {
+		case <-gate:
+		case <-c.done:
+			return false
+		}
+	}
+}
+
+// send queues a frame. srv.mu is held.
+func (c *conn) send(frame []byte) {
+	if !c.gone && !c.muted {
+		c.queue(frame)
+	}
+}
+
+func (c *conn) queue(frame []byte) {
+	f := outFrame{bytes: frame}
+	lag := c.door.lag()
+	c.outMu.Lock()
+	if lag > 0 {
+		f.due = time.Now().Add(lag)
+	}
+	if f.due.Before(c.due) {
+		f.due = c.due
+	}
+	c.due = f.due
+	c.out = append(c.out, f)
+	c.outMu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *conn) write() {
+	defer func() {
+		c.cut()
+		c.srv.mu.Lock()
+		c.leave()
+		delete(c.door.leaving, c)
+		c.srv.mu.Unlock()
+	}()
+	var batch []outFrame
+	var buf []byte
+	flush := func() bool {
+		if len(buf) == 0 {
+			return true
+		}
+		_, err := c.nc.Write(buf)
+		buf = buf[:0]
+		return err == nil
+	}
+	for {
+		c.outMu.Lock()
+		batch, c.out = c.out, batch[:0]
+		c.outMu.Unlock()
+		if len(batch) == 0 {
+			select {
+			case <-c.wake:
+			case <-c.done:
+				return
+			}
+			continue
+		}
+		for i, f := range batch {
+			batch[i] = outFrame{}
+			if !f.due.IsZero() || c.door.gate(true) != nil {
+				if !flush() || !c.pass(f.due, true) {
+					return
+				}
+			}
+			if f.bytes == nil {
+				flush()
+				return
+			}
+			buf = append(buf, f.bytes...)
+		}
+		if !flush() {
+			return
+		}
+	}
+}

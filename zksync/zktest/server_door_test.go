@@ -1,0 +1,119 @@
+package zktest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+func TestServerLagUntilSync(t *testing.T) {
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		door := s.Door()
+		c, writer := open(t, door), open(t, s)
+		writer.create("/a", 0)
+		c.ok(wire.OpGetData, "/a", true)
+		door.LagUntilSync(true)
+		writer.ok(wire.OpSetData, "/a", []byte("new"), -1)
+		writer.create("/a/b", 0)
+		if st := c.stat("/a"); st.Version != 0 || st.NumChildren != 0 {
+			t.Errorf("no lag: %+v", st)
+		}
+		// Who has seen more is not let in.
+		late := rawDial(t, door.Dial, "")
+		again := writer.again()
+		if again.LastZxidSeen = s.Zxid(); late.hello(again) {
+			t.Error("a client that has seen more was let in")
+		}
+		if _, events := c.do(wire.OpSync, "/a"); events != "changed:/a" {
+			t.Errorf("events before the sync: %q", events)
+		}
+		if st := c.stat("/a"); st.Version != 1 || st.NumChildren != 1 {
+			t.Errorf("after the sync: %+v", st)
+		}
+		writer.create("/b", 0)
+		if r, _ := c.do(wire.OpExists, "/b", false); r.Err != wire.CodeNoNode {
+			t.Errorf("lags no more: %+v", r)
+		}
+		c.create("/c", 0) // a write of its own does it too
+		c.stat("/b")
+		// The end of a session is news like any other.
+		s.Expire(c.hi.SessionID)
+		c.stat("/b")
+		if r, _ := c.do(wire.OpCreate, crt("/d", 0)...); r.Err != wire.CodeSessionExpired {
+			t.Errorf("write of a session that is over: %+v", r)
+		}
+		door.LagUntilSync(false)
+		late = open(t, door)
+		writer.create("/e", 0)
+		late.stat("/e")
+	})
+}
+
+func TestServerCutFromLeader(t *testing.T) {
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		door := s.Door()
+		c, other := open(t, door), open(t, s)
+		c.create("/e", eph)
+		door.CutFromLeader(true)
+		start := time.Now()
+		for _, _, ok := s.Get("/e"); ok; _, _, ok = s.Get("/e") {
+			c.ping()
+			other.ping()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if d := time.Since(start); d < 10*time.Second || d > 11*time.Second {
+			t.Errorf("expired after %v", d)
+		}
+		c.stat("/e") // as far as this door knows
+		xid := c.send(wire.OpSync, "/e")
+		fresh := rawDial(t, door.Dial, "")
+		met := make(chan bool, 1)
+		go func() { met <- fresh.hello(wire.ConnectRequest{Timeout: 10_000}) }()
+		time.Sleep(time.Second)
+		if len(met) != 0 {
+			t.Error("a session was made")
+		}
+		door.CutFromLeader(false)
+		if r := c.recv(); !r.closed {
+			t.Errorf("answer to %d of a session that is over: %+v", xid, r)
+		}
+		if !<-met {
+			t.Error("no session after the cut")
+		}
+	})
+}
+
+func TestServerSessionMoves(t *testing.T) {
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		door := s.Door()
+		old := open(t, door)
+		moved := rawDial(t, s.Dial, "")
+		if !moved.hello(old.again()) || moved.hi.SessionID != old.hi.SessionID {
+			t.Fatalf("%+v", moved.hi)
+		}
+		old.stat("/") // a read through another door
+		zxid := s.Zxid()
+		if r, _ := old.do(wire.OpCreate, crt("/a", 0)...); !r.closed || s.Zxid() != zxid {
+			t.Errorf("write through the old connection: %+v", r)
+		}
+		moved.create("/b", 0)
+		// Through the same door the old connection ends at once.
+		again := rawDial(t, s.Dial, "")
+		if !again.hello(moved.again()) {
+			t.Fatal("no connection")
+		}
+		if r := moved.recv(); !r.closed {
+			t.Errorf("%+v", r)
+		}
+		again.create("/c", 0)
+		bad := again.again()
+		bad.Password = make([]byte, 16)
+		thief := rawDial(t, s.Dial, "")
+		if !thief.hello(bad) || thief.hi.SessionID != 0 || thief.hi.Timeout != 0 || !thief.recv().closed {
+			t.Errorf("wrong password: %+v", thief.hi)
+		}
+		again.ping()
+	})
+}

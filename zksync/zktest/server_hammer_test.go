@@ -1,0 +1,116 @@
+package zktest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// Everything at once, through several doors: nothing hangs, and in the end the
+// tree is whole and nobody's nodes are left.
+func TestServerConcurrentSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.Run(t)
+		doors := []*zktest.Door{s.Door(), s.Door(), s.Door()}
+		setup := open(t, s)
+		setup.create("/p", 0)
+		setup.ok(wire.OpCloseSession)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() { wander(t, doors[i%3], uint64(i)) })
+		}
+		wg.Go(func() { mischief(s, doors) })
+		wg.Wait()
+		time.Sleep(time.Minute) // all sessions end
+		whole(t, s, "/")
+		if n := len(s.Sessions()); n != 0 {
+			t.Errorf("%d sessions", n)
+		}
+		if got := s.Tree(); got != "/p \"x\"\n" {
+			t.Errorf("left behind: %q", got)
+		}
+		if got := s.WatchList(); len(got) != 0 {
+			t.Errorf("watches of nobody: %+v", got)
+		}
+	})
+}
+
+// wander is a client that makes nodes in one session after the other.
+func wander(t *testing.T, door *zktest.Door, seed uint64) {
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for range 30 {
+		nc, err := door.Dial("tcp", "", 0)
+		if err != nil {
+			time.Sleep(time.Second)
+			continue
+		}
+		c := &rawConn{t: t, nc: nc}
+		nc.SetDeadline(time.Now().Add(5 * time.Second))
+		up := c.hello(wire.ConnectRequest{Timeout: 3000})
+		for i := 0; up && i < 20; i++ {
+			var r reply
+			switch rnd.IntN(5) {
+			case 0:
+				r, _ = c.do(wire.OpGetChildren, "/p", true)
+			case 1:
+				r, _ = c.do(wire.OpAddWatch, "/p", 1)
+			case 2:
+				r, _ = c.do(wire.OpSync, "/p")
+			default:
+				r, _ = c.do(wire.OpCreate, crt(fmt.Sprint("/p/n", seed, "-"), seq|eph)...)
+			}
+			up = !r.closed
+			time.Sleep(time.Duration(rnd.IntN(100)) * time.Millisecond)
+		}
+		nc.Close()
+	}
+}
+
+// mischief makes faults, and ends them.
+func mischief(s *zktest.Server, doors []*zktest.Door) {
+	rnd := rand.New(rand.NewPCG(99, 0))
+	for range 300 {
+		d := doors[rnd.IntN(len(doors))]
+		on := rnd.IntN(2) == 0
+		switch rnd.IntN(10) {
+		case 0:
+			d.Refuse(on)
+		case 1:
+			d.Blackhole(on, rnd.IntN(2) == 0)
+		case 2:
+			d.LagUntilSync(on)
+		case 3:
+			d.CutFromLeader(on)
+		case 4:
+			d.Latency(time.Duration(rnd.IntN(50)) * time.Millisecond)
+		case 5:
+			if list := s.Sessions(); len(list) > 0 {
+				s.Expire(list[rnd.IntN(len(list))].ID)
+			}
+		case 6:
+			d.DropReply(func(zktest.Request) bool { return on })
+		case 7:
+			s.Disconnect(0)
+		case 8:
+			if rnd.IntN(10) == 0 {
+				s.Restart(on)
+			}
+		default:
+			s.Heal()
+			d.CutFromLeader(false)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, d := range doors {
+		d.CutFromLeader(false)
+		d.LagUntilSync(false)
+		d.DropReply(nil)
+	}
+	s.Heal()
+}

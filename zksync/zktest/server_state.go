@@ -1,0 +1,224 @@
+package zktest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// Stat is what ZooKeeper tells about a node. It is a plain value. Times are
+// milliseconds since 1970.
+type Stat struct {
+	Czxid          int64
+	Mzxid          int64
+	Ctime          int64
+	Mtime          int64
+	Version        int32
+	Cversion       int32
+	Aversion       int32
+	EphemeralOwner int64
+	DataLength     int32
+	NumChildren    int32
+	Pzxid          int64
+}
+
+// SessionInfo is what a [Server] knows of a session. It is a plain value; copies
+// share Ephemerals.
+type SessionInfo struct {
+	ID         int64
+	Timeout    time.Duration // granted
+	Remaining  time.Duration // until it ends, if nothing more is heard of it
+	Connected  bool
+	Ephemerals []string // its nodes, in order
+}
+
+// Watch is one that a client has left with a [Server]. It is a plain value.
+type Watch struct {
+	Path      string
+	Session   int64
+	Child     bool // on the node's children; otherwise on its data and existence
+	Lasting   bool // set by addWatch: it outlives its events
+	Recursive bool // a lasting one on all that is below too
+}
+
+// Get returns a node's data and Stat, and whether there is such a node. The slice
+// is the caller's.
+func (s *Server) Get(path string) ([]byte, Stat, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.tree.nodes[path]
+	if n == nil {
+		return nil, Stat{}, false
+	}
+	return bytes.Clone(n.data), Stat(n.stat()), true
+}
+
+// Children returns the names of a node's children, in order. It is nil where
+// there are none, and where there is no node.
+func (s *Server) Children(path string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.tree.nodes[path]; n != nil {
+		return slices.Sorted(slices.Values(n.names))
+	}
+	return nil
+}
+
+// Tree returns all paths but ZooKeeper's own, in order, a line each, with the
+// data quoted where there is some and the owner of an ephemeral node in hex:
+//
+//	/locks
+//	/locks/a-0000000000 "host" 0x100000000000001
+func (s *Server) Tree() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, p := range slices.Sorted(maps.Keys(s.tree.nodes)) {
+		if p == "/" || p == "/zookeeper" || strings.HasPrefix(p, "/zookeeper/") {
+			continue
+		}
+		n := s.tree.nodes[p]
+		b.WriteString(p)
+		if len(n.data) > 0 {
+			fmt.Fprintf(&b, " %q", n.data)
+		}
+		if n.owner != 0 {
+			fmt.Fprintf(&b, " %#x", n.owner)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Zxid returns the number of the last transaction.
+func (s *Server) Zxid() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.zxid
+}
+
+// Sessions returns the sessions that have not ended, by their ids, which grow in
+// the order in which they were made.
+func (s *Server) Sessions() []SessionInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []SessionInfo
+	for _, id := range s.sessionIDs() {
+		ss := s.sessions[id]
+		list = append(list, SessionInfo{
+			ID: id, Timeout: ss.timeout, Remaining: max(ss.expires-s.since(), 0), Connected: ss.conn != nil,
+			Ephemerals: slices.Sorted(maps.Keys(s.tree.ephemerals[id])),
+		})
+	}
+	return list
+}
+
+func (s *Server) sessionIDs() []int64 { return slices.Sorted(maps.Keys(s.sessions)) }
+
+// Watches returns what is watched through all doors, counted as
+// [Ensemble.Watches] counts: a lasting watch is one on the data and one on the
+// children. [Server.WatchList] has each of them.
+func (s *Server) Watches() Watches {
+	w := Watches{ByPath: make(map[string][]int64), BySession: make(map[int64][]string)}
+	for _, x := range s.WatchList() {
+		w.Total++
+		if !x.Child {
+			w.Data++
+			w.ByPath[x.Path] = append(w.ByPath[x.Path], x.Session)
+			w.BySession[x.Session] = append(w.BySession[x.Session], x.Path)
+		}
+	}
+	return w
+}
+
+// WatchList returns the watches left through all doors, in the order of their
+// paths and sessions.
+func (s *Server) WatchList() []Watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Watch
+	for _, d := range s.doors {
+		for i, table := range []watchTable{d.data, d.child} {
+			for p, conns := range table {
+				for c, m := range conns {
+					list = append(list, Watch{
+						Path: p, Session: c.session, Lasting: m&(watchOn|watchRecursive) != 0,
+						Child: i == 1, Recursive: m&watchRecursive != 0,
+					})
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Watch) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Session, b.Session), btoi(a.Child)-btoi(b.Child))
+	})
+	return list
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// count counts a request. srv.mu is held.
+func (s *Server) count(session int64, op wire.Op) {
+	s.requests[op]++
+	own := s.perSess[session]
+	if own == nil {
+		own = make(map[wire.Op]int)
+		s.perSess[session] = own
+	}
+	own[op]++
+}
+
+// Requests returns how many requests of each kind have come since the start or
+// [Server.ResetRequests], through all doors, by their names ("create",
+// "getData", ...). A multi counts as one, what was dropped counts too, connects
+// and pings don't. The map is the caller's.
+func (s *Server) Requests() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return byName(s.requests)
+}
+
+// SessionRequests is [Server.Requests] of one session, which may be over.
+func (s *Server) SessionRequests(session int64) map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return byName(s.perSess[session])
+}
+
+// Pings returns how many pings have come since the start or
+// [Server.ResetRequests].
+func (s *Server) Pings() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests[wire.OpPing]
+}
+
+// ResetRequests starts the counts of [Server.Requests], [Server.SessionRequests]
+// and [Server.Pings] anew.
+func (s *Server) ResetRequests() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.requests)
+	clear(s.perSess)
+}
+
+func byName(counts map[wire.Op]int) map[string]int {
+	m := make(map[string]int)
+	for op, n := range counts {
+		if op != wire.OpPing {
+			m[op.String()] += n
+		}
+	}
+	return m
+}

@@ -1,0 +1,191 @@
+package zktest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
+
+// watchMode is how a connection watches a path. Several may be in force at once.
+type watchMode uint8
+
+const (
+	watchOnce      watchMode = 1 << iota // until it fires
+	watchOn                              // until it is removed
+	watchRecursive                       // until it is removed, with all that is below
+)
+
+// watchTable is the watches of one kind through one door: on a node's data and
+// existence, or on its children.
+type watchTable map[string]map[*conn]watchMode
+
+func (w watchTable) add(p string, c *conn, m watchMode) {
+	if w[p] == nil {
+		w[p] = make(map[*conn]watchMode)
+	}
+	if w[p][c] == 0 {
+		c.watched[p]++
+	}
+	w[p][c] |= m
+}
+
+// drop takes modes away, and reports whether any of them was there.
+func (w watchTable) drop(p string, c *conn, m watchMode) bool {
+	had := w[p][c]
+	if had&m == 0 {
+		return false
+	}
+	if had &^= m; had != 0 {
+		w[p][c] = had
+		return true
+	}
+	if c.watched[p]--; c.watched[p] == 0 {
+		delete(c.watched, p)
+	}
+	delete(w[p], c)
+	if len(w[p]) == 0 {
+		delete(w, p)
+	}
+	return true
+}
+
+// trigger sends an event to all who watch for it and may read the node, apart
+// from those in skip, and returns who was told.
+func (w watchTable) trigger(zxid int64, kind int32, p string, acl []wire.ACL, skip map[*conn]bool) map[*conn]bool {
+	var told map[*conn]bool
+	for at := p; ; at = parentOf(at) {
+		// In the order in which they connected: maps have none.
+		for _, c := range slices.SortedFunc(maps.Keys(w[at]), byNumber) {
+			m := w[at][c]
+			hit := m & watchRecursive
+			if kind == wire.EventChildrenChanged {
+				hit = 0
+			}
+			if at == p {
+				hit |= m & (watchOnce | watchOn)
+				w.drop(at, c, watchOnce)
+			}
+			if hit == 0 || skip[c] || told[c] {
+				continue
+			}
+			if told == nil {
+				told = make(map[*conn]bool)
+			}
+			told[c] = true
+			if c.may(permRead, acl) {
+				c.event(zxid, kind, p)
+			}
+		}
+		if at == "/" || at == "." {
+			return told
+		}
+	}
+}
+
+func byNumber(a, b *conn) int { return a.number - b.number }
+
+// event queues the frame of a watch that has fired.
+func (c *conn) event(zxid int64, kind int32, p string) {
+	h := wire.ReplyHeader{Xid: wire.XidEvent, Zxid: zxid}.Append(nil)
+	c.send(wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: p}.Append(h)))
+}
+
+// setWatches sets the watches again that a client had on its last connection,
+// and tells it what has happened since.
+func (c *conn) setWatches(r *request) {
+	d, zxid := c.door, c.door.view.zxid
+	for _, p := range r.data1 {
+		switch n := d.view.nodes[p]; {
+		case n == nil:
+			c.event(zxid, wire.EventDeleted, p)
+		case n.mzxid > r.zxid:
+			c.event(zxid, wire.EventDataChanged, p)
+		default:
+			d.data.add(p, c, watchOnce)
+		}
+	}
+	for _, p := range r.exist {
+		if d.view.nodes[p] != nil {
+			c.event(zxid, wire.EventCreated, p)
+		} else {
+			d.data.add(p, c, watchOnce)
+		}
+	}
+	for _, p := range r.child {
+		switch n := d.view.nodes[p]; {
+		case n == nil:
+			c.event(zxid, wire.EventDeleted, p)
+		case n.pzxid > r.zxid:
+			c.event(zxid, wire.EventChildrenChanged, p)
+		default:
+			d.child.add(p, c, watchOnce)
+		}
+	}
+	for _, p := range r.persistent {
+		c.watchOn(p, watchOn)
+	}
+	for _, p := range r.recursive {
+		c.watchOn(p, watchRecursive)
+	}
+}
+
+func (c *conn) watchOn(p string, m watchMode) {
+	c.door.data.add(p, c, m)
+	c.door.child.add(p, c, m)
+}
+
+// The types that checkWatches and removeWatches know.
+const (
+	watcherChildren            int32 = 1
+	watcherData                int32 = 2
+	watcherAny                 int32 = 3
+	watcherPersistent          int32 = 4
+	watcherPersistentRecursive int32 = 5
+)
+
+// watches answers checkWatches and, if remove is true, removeWatches.
+func (c *conn) watches(r *request, remove bool) wire.Code {
+	const all = watchOnce | watchOn | watchRecursive
+	type place struct {
+		table watchTable
+		modes watchMode
+	}
+	data, child := c.door.data, c.door.child
+	var places []place
+	switch r.kind {
+	case watcherChildren:
+		places = []place{{child, all}}
+	case watcherData:
+		places = []place{{data, all}}
+	case watcherAny:
+		places = []place{{data, all}, {child, all}}
+	case watcherPersistent:
+		places = []place{{data, watchOn}, {child, watchOn}}
+	case watcherPersistentRecursive:
+		places = []place{{data, watchRecursive}, {child, watchRecursive}}
+	default:
+		return wire.CodeBadArguments
+	}
+	found := false
+	for _, pl := range places {
+		if remove {
+			found = pl.table.drop(r.path, c, pl.modes) || found
+		} else {
+			found = found || pl.table[r.path][c]&pl.modes != 0
+		}
+	}
+	if !found {
+		return wire.CodeNoWatcher
+	}
+	return wire.CodeOK
+}
+
+// unwatch takes all watches of a connection away.
+func (c *conn) unwatch() {
+	const all = watchOnce | watchOn | watchRecursive
+	for p := range c.watched {
+		c.door.data.drop(p, c, all)
+		c.door.child.drop(p, c, all)
+	}
+}
