@@ -50,6 +50,10 @@ func TestReadmeCommands(t *testing.T) {
 		got, ran := outputs[name]
 		if !ran {
 			t.Errorf("README.md:%s did not run", name)
+		} else if isPicture(want) {
+			if !strings.Contains(sketch(got), sketch(want)) {
+				t.Errorf("README.md:%s draws\n%s\nand the README shows\n%s", name, got, want)
+			}
 		} else if numbers.ReplaceAllString(got, "N") != numbers.ReplaceAllString(want, "N") {
 			t.Errorf("README.md:%s prints\n%s\nand the README says\n%s", name, got, want)
 		}
@@ -60,6 +64,16 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("README.md:%d is not in zksync run --help:\n%s", b.line, help)
 		}
 	}
+}
+
+// isPicture reports whether text is the picture at the end of what the demo
+// prints. No two runs draw the same.
+func isPicture(text string) bool { return strings.HasPrefix(text, "          0 s ") }
+
+// sketch is what all runs' pictures have in common.
+func sketch(text string) string {
+	drawn := regexp.MustCompile(`[ .#~X!\d]+`)
+	return strings.ReplaceAll(drawn.ReplaceAllString(text, " "), "holds\n", "hold\n")
 }
 
 // readmeScript returns the commands, each block with a line before it that says
@@ -79,7 +93,7 @@ func readmeScript(t *testing.T, blocks []block) (script string, wants map[string
 		switch {
 		case strings.HasPrefix(bl.text, "go test "):
 			// This is what runs just now, or what the CI runs.
-			if !strings.Contains(string(ci), strings.TrimSpace(bl.text)) {
+			if !strings.Contains(strings.ReplaceAll(string(ci), " -race", ""), strings.TrimSpace(bl.text)) {
 				t.Errorf("README.md:%d is not what the CI runs: %s", bl.line, bl.text)
 			}
 			continue

@@ -5,6 +5,11 @@
 // runs COMMAND while it holds the lock LOCK, a path in ZooKeeper, and exits
 // with COMMAND's exit code. "zksync run --help" lists the flags and the exit
 // codes.
+//
+//	zksync demo
+//
+// shows a lock at work, with a ZooKeeper of its own, and what happens to it when
+// a holder is killed or cut off.
 package main
 
 import (
@@ -47,15 +52,17 @@ func newRoot() *cobra.Command {
 		Use:   "zksync",
 		Short: "Distributed locks on ZooKeeper, for the shell",
 		Long: "zksync brings distributed locks on ZooKeeper to the shell.\n" +
+			"\"zksync demo\" shows one at work, in ten seconds and without a ZooKeeper.\n" +
 			"\"zksync run --help\" tells what run does, its flags and its exit codes.",
-		Example:       "  zksync run --servers zk1:2181,zk2:2181,zk3:2181 /locks/nightly -- ./backup.sh",
+		Example: "  zksync demo\n" +
+			"  zksync run --servers zk1:2181,zk2:2181,zk3:2181 /locks/nightly -- ./backup.sh",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("zksync {{.Version}}\n")
-	root.AddCommand(newRun())
+	root.AddCommand(newRun(), newDemo(), newWorker())
 	return root
 }
 
