@@ -1,14 +1,21 @@
 package zktest
 
-import "github.com/zklocker/go-zksync/zksync/internal/wire"
+import (
+	"strings"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+)
 
 // answer carries out a request that is no transaction, and writes the body of
 // its answer. srv.mu is held.
 func (c *conn) answer(r *request, e *wire.Encoder) wire.Code {
 	d := c.door
-	n := d.view.nodes[r.path]
+	n := d.view.at(r.path)
 	switch r.op {
 	case wire.OpExists:
+		if strings.IndexByte(r.path, 0) >= 0 { // which no other read minds
+			return wire.CodeBadArguments
+		}
 		if n != nil && !c.may(permRead, n.acl) {
 			return wire.CodeNoAuth
 		}

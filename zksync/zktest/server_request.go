@@ -39,8 +39,7 @@ func parseRequest(h wire.RequestHeader, body []byte) (request, error) {
 				break
 			}
 			sub := request{op: m.Type, part: true}
-			// With a time to live there would have to be one.
-			if !sub.parse(&d, true) || sub.op != wire.OpCreateTTL && (sub.flags == flagTTL || sub.flags == flagSeqTTL) {
+			if !sub.parse(&d, true) {
 				return r, wire.ErrMalformed
 			}
 			r.ops = append(r.ops, sub)
@@ -188,6 +187,8 @@ func (c *conn) request(payload []byte) bool {
 	switch {
 	case !known(r.op):
 		c.reply(r.xid, -1, wire.CodeUnimplemented, &e)
+		return false
+	case err != nil && r.op == wire.OpAuth: // which is not for the others to answer
 		return false
 	case err != nil && write:
 		x := s.begin()

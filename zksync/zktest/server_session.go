@@ -106,6 +106,10 @@ func (c *conn) connect(payload []byte) bool {
 		s.commit(s.begin(), c)
 	case ss == nil || !bytes.Equal(req.Password, ss.password):
 		s.log("session unknown", "session", req.SessionID)
+		// Who knows the number of a session cuts its connection.
+		if ss != nil && ss.conn != nil && ss.conn.door == c.door {
+			ss.conn.leave()
+		}
 		c.send(wire.AppendFrame(nil, resp.Append(nil)))
 		return false
 	}

@@ -96,7 +96,7 @@ func (c *conn) event(zxid int64, kind int32, p string) {
 func (c *conn) setWatches(r *request) {
 	d, zxid := c.door, c.door.view.zxid
 	for _, p := range r.data1 {
-		switch n := d.view.nodes[p]; {
+		switch n := d.view.at(p); {
 		case n == nil:
 			c.event(zxid, wire.EventDeleted, p)
 		case n.mzxid > r.zxid:
@@ -106,14 +106,14 @@ func (c *conn) setWatches(r *request) {
 		}
 	}
 	for _, p := range r.exist {
-		if d.view.nodes[p] != nil {
+		if d.view.at(p) != nil {
 			c.event(zxid, wire.EventCreated, p)
 		} else {
 			d.data.add(p, c, watchOnce)
 		}
 	}
 	for _, p := range r.child {
-		switch n := d.view.nodes[p]; {
+		switch n := d.view.at(p); {
 		case n == nil:
 			c.event(zxid, wire.EventDeleted, p)
 		case n.pzxid > r.zxid:
@@ -165,7 +165,7 @@ func (c *conn) watches(r *request, remove bool) wire.Code {
 	case watcherPersistentRecursive:
 		places = []place{{data, watchRecursive}, {child, watchRecursive}}
 	default:
-		return wire.CodeBadArguments
+		return wire.CodeMarshallingError
 	}
 	found := false
 	for _, pl := range places {

@@ -34,8 +34,7 @@ func (c *conn) write1(r *request, e *wire.Encoder) (*txn, wire.Code) {
 	x := s.begin()
 	switch r.op {
 	case wire.OpMulti:
-		c.multi(x, r.ops, e)
-		return x, wire.CodeOK
+		return x, c.multi(x, r.ops, e)
 	case wire.OpReconfig:
 		s.commit(x, c)
 		return x, wire.CodeReconfigDisabled
@@ -54,11 +53,12 @@ func (c *conn) write1(r *request, e *wire.Encoder) (*txn, wire.Code) {
 	return x, out.code
 }
 
-// multi carries out all operations, or none.
-func (c *conn) multi(x *txn, ops []request, e *wire.Encoder) {
+// multi carries out all operations, or none. What happened to each is in the
+// body, unless one was such that the request as a whole has no meaning.
+func (c *conn) multi(x *txn, ops []request, e *wire.Encoder) wire.Code {
 	outs := make([]outcome, len(ops))
 	var undo []func()
-	failed := false
+	failed, senseless := false, false
 	for i := range ops {
 		if failed {
 			outs[i].code = wire.CodeRuntimeInconsistency
@@ -70,6 +70,7 @@ func (c *conn) multi(x *txn, ops []request, e *wire.Encoder) {
 			undo = append(undo, back)
 		}
 		failed = outs[i].code != wire.CodeOK
+		senseless = outs[i].code == wire.CodeMarshallingError
 	}
 	if failed {
 		for i := len(undo) - 1; i >= 0; i-- {
@@ -78,6 +79,9 @@ func (c *conn) multi(x *txn, ops []request, e *wire.Encoder) {
 		x.changes = nil
 	}
 	c.srv.commit(x, c)
+	if senseless {
+		return wire.CodeMarshallingError
+	}
 	for _, out := range outs {
 		if failed {
 			e.MultiHeader(wire.MultiHeader{Type: wire.OpError, Err: out.code})
@@ -96,6 +100,7 @@ func (c *conn) multi(x *txn, ops []request, e *wire.Encoder) {
 		}
 	}
 	e.MultiEnd()
+	return wire.CodeOK
 }
 
 // step checks one operation and applies it to the leader's tree. What takes it
@@ -164,6 +169,9 @@ func (c *conn) checkCreate(r *request) (change, wire.Code) {
 		}
 	case flagTTL, flagSeqTTL:
 		sequential = r.flags == flagSeqTTL
+		if r.part && r.op != wire.OpCreateTTL {
+			return ch, wire.CodeMarshallingError // there would have to be a time to live
+		}
 		if r.ttl <= 0 || r.ttl > maxTTL {
 			return ch, wire.CodeBadArguments
 		}
@@ -171,8 +179,12 @@ func (c *conn) checkCreate(r *request) (change, wire.Code) {
 	default:
 		return ch, wire.CodeBadArguments
 	}
-	if r.op == wire.OpCreateTTL && ch.kind != timed && r.ttl >= 0 {
+	switch {
+	case r.part: // goes by its flags alone
+	case r.op == wire.OpCreateTTL && ch.kind != timed && r.ttl >= 0:
 		return ch, wire.CodeBadArguments
+	case r.op == wire.OpCreateContainer: // goes by the operation, whatever the flags
+		ch.kind, ch.owner = container, 0
 	}
 	parentPath, ok := splitPath(r.path)
 	if !ok {

@@ -86,6 +86,15 @@ func (t *tree) clone() *tree {
 	return c
 }
 
+// at is the node that is read by a path, or nil: without a check of paths, the
+// empty one is the root's too.
+func (t *tree) at(p string) *znode {
+	if p == "" {
+		p = "/"
+	}
+	return t.nodes[p]
+}
+
 // note enters a node where nodes are found by what becomes of them.
 func (t *tree) note(n *znode) {
 	switch n.kind {
