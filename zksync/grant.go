@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -44,6 +45,10 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 		l.requeue(r)
 	}
 	removed := make(chan struct{})
+	if errors.Is(err, errSuperseded) && defect.On(defect.ForgottenDelete) {
+		l.s.cleanup(-1) // advanceLocked has counted it
+		return
+	}
 	l.mu.Lock()
 	l.countLocked(r)
 	l.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
@@ -44,6 +45,9 @@ func (t *tenure) mine(w *waiter) bool {
 // passes reports whether the lock goes from t to w without ZooKeeper when t
 // ends, so that w need not stand in line there.
 func (t *tenure) passes(w *waiter) bool {
+	if defect.On(defect.SharedHold) {
+		return t.handoff > 0 && !w.acq.Try && t.e.Fence() != 0
+	}
 	return !t.exposed && t.handoff > 0 && !w.hold && !w.acq.Try && w.handoff > 0
 }
 
@@ -109,7 +113,7 @@ func (t *tenure) loseLocked(reason error) after {
 	for h := range t.holds {
 		told = append(told, h.endLocked(t.lost))
 	}
-	plain := t.plain > 0
+	plain := t.plain > 0 && !defect.On(defect.FreedLoss)
 	t.holds = nil
 	var freed after
 	if !plain {

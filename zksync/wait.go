@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // waiter is a call that wants the lock.
@@ -73,7 +75,7 @@ func (l *lock) acquire(w *waiter) error {
 //
 //go:noinline
 func (l *lock) join(w *waiter) error {
-	if w.call.Err() != nil {
+	if w.call.Err() != nil && !defect.On(defect.DoneAcquires) {
 		return ctxErr(w.call) // a done context never acquires
 	}
 	w.ready = make(chan struct{})
@@ -140,7 +142,7 @@ func (l *lock) listen(w *waiter) error {
 //
 //go:noinline
 func (w *waiter) over() error {
-	if w.err == nil && w.call.Err() != nil {
+	if w.err == nil && w.call.Err() != nil && !defect.On(defect.DoneAcquires) {
 		return ctxErr(w.call) // granted after the end: given back
 	}
 	w.granted = w.err == nil
@@ -178,7 +180,7 @@ func (l *lock) abandon(w *waiter) {
 	select {
 	case <-w.ready:
 		l.mu.Unlock()
-		if w.err == nil {
+		if w.err == nil && !defect.On(defect.NoUndo) {
 			l.undo(w)
 		}
 		return
@@ -187,7 +189,9 @@ func (l *lock) abandon(w *waiter) {
 	r := l.run
 	l.noteLocked(w)
 	l.queue.Remove(w.elem)
-	l.advanceLocked()
+	if !defect.On(defect.NoPassOn) {
+		l.advanceLocked()
+	}
 	cancelled := r != nil && l.run != r
 	l.mu.Unlock()
 	if cancelled {

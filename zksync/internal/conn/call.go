@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // Outcome is what an error says of the request.
@@ -29,7 +31,8 @@ func Classify(err error) Outcome {
 	switch {
 	case err == nil:
 		return Answered
-	case errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed):
+	case errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed),
+		errors.Is(err, zk.ErrSessionExpired): // a server told before we are: the next session may ask again
 		return NotSent
 	}
 	for _, e := range definite {
@@ -49,7 +52,7 @@ func Classify(err error) Outcome {
 var definite = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNotEmpty,
 	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrInvalidFlags,
-	zk.ErrBadArguments, zk.ErrSessionExpired, zk.ErrAuthFailed,
+	zk.ErrBadArguments, zk.ErrAuthFailed,
 }
 
 const (
@@ -119,7 +122,7 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ran.After = c.state
-	if quorum && proves(err) && ran.Session() != 0 && start.After(c.contact) {
+	if (quorum || defect.On(defect.ClockOfReads)) && proves(err) && ran.Session() != 0 && start.After(c.contact) {
 		c.contact = start
 	}
 	return ran, err
@@ -205,6 +208,13 @@ func (c *Conn) Sync(path string) (Ran, error) {
 func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
 	gone = -1
 	ran, err = c.doUnbound(true, func(zc *zk.Conn) error {
+		if defect.On(defect.ClockOfReads) {
+			ok, _, err := zc.Exists(paths[0])
+			if err == nil && !ok {
+				gone = 0
+			}
+			return err
+		}
 		ops := make([]any, len(paths))
 		for i, p := range paths {
 			ops[i] = &zk.CheckVersionRequest{Path: p, Version: -1}

@@ -37,7 +37,7 @@ func TestClassify(t *testing.T) {
 		{zk.ErrNoChildrenForEphemerals, Answered},
 		{zk.ErrInvalidACL, Answered},
 		{zk.ErrInvalidPath, Answered},
-		{zk.ErrSessionExpired, Answered},
+		{zk.ErrSessionExpired, NotSent},
 		{fmt.Errorf("wrapped: %w", zk.ErrNoNode), Answered},
 		{unknown(-6), Answered},
 		{unknown(-125), Answered},

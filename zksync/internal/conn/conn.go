@@ -130,6 +130,9 @@ func (c *Conn) await(ctx context.Context, first bool) (State, error) {
 		switch {
 		case closed:
 			return st, ErrClosed
+		case st.Up && !first && ctx.Err() != nil:
+			// Whoever tries again and again until ctx ends has to notice.
+			return st, context.Cause(ctx)
 		case st.Up:
 			return st, nil
 		case first && auth != nil:
@@ -193,7 +196,7 @@ func (c *Conn) setLocked(st State) {
 	}
 	c.state = st
 	c.state.Expired = false
-	if !st.Up {
+	if !st.Up && !(keepsWatches() && st.Session != 0) {
 		c.dropWatchesLocked()
 	}
 	c.announceLocked()
@@ -217,7 +220,9 @@ func (c *Conn) up(l *link, session int64, timeout time.Duration, proof time.Time
 		return
 	}
 	c.timeout = timeout
-	c.dropWatchesLocked()
+	if !(keepsWatches() && c.state.Session == session) {
+		c.dropWatchesLocked()
+	}
 	c.setLocked(State{Session: session, Epoch: c.state.Epoch + 1, Up: true, Server: l.server()})
 	if !proof.IsZero() {
 		c.contact = proof

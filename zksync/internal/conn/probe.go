@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // Why a guard reports a loss.
@@ -31,7 +33,15 @@ func (c *Conn) Alive(session int64) bool {
 }
 
 func (c *Conn) aliveLocked(session int64) bool {
-	return session != 0 && c.state.Session == session && elapsed(c.contact) < c.timeout/2
+	return session != 0 && c.state.Session == session && elapsed(c.contact) < patience(c.timeout)
+}
+
+// patience is how long a session counts as alive after the last proof.
+func patience(t time.Duration) time.Duration {
+	if defect.On(defect.LaterLoss) {
+		return 2 * t
+	}
+	return t / 2
 }
 
 // Guard asks for the life of a session to be proven every sixth of its
@@ -114,7 +124,7 @@ func (c *Conn) probeLoop() {
 			cut = true
 			c.cut(epoch)
 		}
-		next := contact.Add(t / 2)
+		next := contact.Add(patience(t))
 		if inflight != nil && !cut || inflight == nil && st.Up {
 			if due.Before(next) || !next.After(now) {
 				next = due

@@ -14,6 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -154,6 +155,7 @@ func (e *Entry) Last() string {
 
 func (e *Entry) stands(session int64, nodes []string) {
 	e.session, e.nodes = session, nodes
+	e.fence.Store(0) // an earlier attempt's says nothing of these
 	e.mu.Lock()
 	e.left, e.last = nodes, nodes[0]
 	e.mu.Unlock()
@@ -249,7 +251,7 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 	for _, n := range names {
 		if name, ok := znode.Parse(n); ok {
 			line = append(line, name)
-			if name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) {
+			if name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) && !defect.On(defect.NoSweep) {
 				go sweep(e.c, path.Join(p.Parent, n), name.GUID)
 			}
 		}
@@ -284,6 +286,11 @@ func (e *Entry) disown() {
 		e.owned = false
 		owned.Delete(e.guid)
 	}
+}
+
+// foreign tells whether a node that should be a session's is another one's.
+func foreign(owner, session int64) bool {
+	return owner != session && !defect.On(defect.NoOwnerCheck)
 }
 
 // sweep deletes a node of this process that nobody answers for, if it is of a

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -111,6 +112,10 @@ func (e *Entry) list(i int) (line []znode.Name, own int, err error) {
 			return line, own, nil
 		}
 	}
+	if defect.On(defect.OwnMissing) {
+		own, _ := znode.Parse(mine)
+		return append([]znode.Name{own}, line...), 0, nil
+	}
 	return nil, 0, errAgain // lesson 27
 }
 
@@ -120,11 +125,20 @@ func (e *Entry) learn(i int) error {
 	if err != nil {
 		return err
 	}
-	if w.Stat.EphemeralOwner != e.session {
+	if foreign(w.Stat.EphemeralOwner, e.session) {
 		return errAgain
 	}
-	e.fence.Store(w.Stat.Czxid)
+	e.fence.Store(fenceOf(e.nodes[i], w.Stat.Czxid))
 	return nil
+}
+
+// fenceOf is the fence of a node: what grows whatever becomes of the parent.
+func fenceOf(node string, czxid int64) int64 {
+	if defect.On(defect.SequenceFence) {
+		name, _ := znode.Parse(path.Base(node))
+		return name.Seq + 1
+	}
+	return czxid
 }
 
 // certify is the last look before a grant on a listing that shows our node: the
@@ -158,10 +172,10 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	if err != nil {
 		return err
 	}
-	if wo.Stat.EphemeralOwner != e.session {
+	if foreign(wo.Stat.EphemeralOwner, e.session) {
 		return errAgain
 	}
-	e.fence.Store(wo.Stat.Czxid)
+	e.fence.Store(fenceOf(e.nodes[i], wo.Stat.Czxid))
 	local := wb.Stat.EphemeralOwner == e.session
 	if *told != blocker && e.order.Blocked != nil {
 		*told = blocker
@@ -205,6 +219,9 @@ func (e *Entry) turned(wb, wo *conn.Watch, local bool) bool {
 	_, deleted := wb.Over()
 	over, _ := wo.Over()
 	st, _ := e.c.State()
+	if defect.On(defect.ZeroReadGrant) {
+		return deleted && !local && !over
+	}
 	return deleted && !local && !over && e.c.Ordered() && wb.Epoch == wo.Epoch &&
 		st.Up && st.Epoch == wb.Epoch && st.Session == e.session
 }

@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// inflict does one fault, and takes it back.
+func (w *world) inflict(f fault) {
+	time.Sleep(f.at)
+	p := w.slots[f.slot].now()
+	path := w.paths[f.path]
+	some := p.doors[:] // one, or both
+	if f.n%3 > 0 {
+		some = p.doors[f.n%3-1 : f.n%3]
+	}
+	w.log("fault %v to %s", f, p.name)
+	during := func(begin, end func(*zktest.Door)) {
+		for _, d := range some {
+			begin(d)
+		}
+		time.Sleep(f.lasts)
+		if !p.dead.Load() {
+			for _, d := range some {
+				end(d)
+			}
+		}
+		w.log("no more: %v", f)
+	}
+	heal := func(d *zktest.Door) {
+		d.Heal()
+		d.Latency(w.latency)
+	}
+	switch f.kind {
+	case "expire":
+		w.take(p.name)
+		if s := p.s.Load(); s != nil {
+			w.srv.Expire(s.ID())
+		}
+	case "disconnect":
+		for _, d := range some {
+			d.Disconnect(0)
+		}
+	case "deaf":
+		during(func(d *zktest.Door) { d.Blackhole(true, false) }, heal)
+	case "mute":
+		during(func(d *zktest.Door) { d.Blackhole(false, true) }, heal)
+	case "blackhole":
+		some = p.doors[:]
+		during(func(d *zktest.Door) { d.Blackhole(true, true) }, heal)
+	case "away":
+		during(func(d *zktest.Door) { d.Refuse(true); d.Disconnect(0) }, heal)
+	case "lose":
+		w.lose(p, []string{"create", "delete", "multi", "create"}[f.n%4])
+	case "lagged loss":
+		// The answer to a create is lost, and the other doors lag.
+		for _, d := range p.doors {
+			d.LagUntilSync(true)
+		}
+		w.lose(p, "create")
+		time.Sleep(f.lasts)
+		for _, d := range p.doors {
+			d.LagUntilSync(false)
+		}
+	case "delay":
+		during(func(d *zktest.Door) { d.Delay(time.Duration(f.n%300) * time.Millisecond) }, heal)
+	case "lag":
+		during(func(d *zktest.Door) { d.LagUntilSync(true) }, func(d *zktest.Door) { d.LagUntilSync(false) })
+	case "cut":
+		during(func(d *zktest.Door) { d.CutFromLeader(true) }, func(d *zktest.Door) { d.CutFromLeader(false) })
+	case "restart", "renew":
+		if f.kind == "renew" {
+			for _, s := range w.slots {
+				w.take(s.now().name)
+			}
+		}
+		w.srv.Restart(f.kind == "restart")
+	case "break":
+		w.breakSome(path, f.n)
+	case "sequence":
+		w.mu.Lock()
+		w.spent[path] = true
+		w.mu.Unlock()
+		_ = w.srv.SetSequence(path, math.MaxInt32-int32(f.n%5)) // there may be no such path
+	case "reap":
+		// The path goes as soon as it is empty, as containers do.
+		for range 200 {
+			if len(w.srv.Children(path)) == 0 && w.admin.Conn().Delete(path, -1) == nil {
+				w.log("%s is gone", path)
+				return
+			}
+			time.Sleep(f.lasts / 200)
+		}
+	}
+}
+
+// lose has the answer to the next request of a kind lost.
+func (w *world) lose(p *process, kind string) {
+	for _, d := range p.doors {
+		done := false
+		d.DropReply(func(r zktest.Request) bool {
+			hit := !done && r.Op == kind
+			done = done || hit
+			return hit
+		})
+	}
+}
+
+// breakSome deletes lock nodes by hand: one, or all.
+func (w *world) breakSome(path string, n int) {
+	names := w.srv.Children(path)
+	rand.New(rand.NewPCG(uint64(n), 2)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if n%2 == 0 {
+		names = names[:min(1, len(names))]
+	}
+	w.take(path)
+	for _, name := range names {
+		node := path + "/" + name
+		w.mu.Lock()
+		w.broken[node] = time.Now()
+		w.mu.Unlock()
+		_ = w.admin.Conn().Delete(node, -1)
+		w.log("%s deleted by hand", node)
+	}
+}
+
+// take notes that locks were taken away, from a process or on a path.
+func (w *world) take(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken[what] = time.Now()
+}

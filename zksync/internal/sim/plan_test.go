@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// The session timeout that is asked for, and the server's tick.
+const (
+	timeout = 3 * time.Second
+	tick    = 500 * time.Millisecond
+)
+
+// plan is what happens in one run. It follows from the seed alone; how the
+// goroutines of a moment take turns does not.
+type plan struct {
+	seed    uint64
+	paths   []string
+	handoff int
+	latency time.Duration
+	slots   [][]life // processes that follow each other in one place
+	faults  []fault
+}
+
+// life is one process.
+type life struct {
+	end      string // "", "crash", "close" or "shutdown"
+	at       time.Duration
+	programs [][]op // of its goroutines
+}
+
+// op is one step of a goroutine.
+type op struct {
+	kind  string
+	path  int
+	wait  time.Duration // the call's deadline; 0: none
+	work  time.Duration // under the lock, or for sleep
+	again bool          // enters again on the way
+}
+
+func (o op) String() string {
+	text := fmt.Sprintf("%s %d", o.kind, o.path)
+	if o.kind != "lock" && o.kind != "trylock" && o.kind != "sleep" && o.kind != "done" {
+		text += fmt.Sprintf(" within %v", o.wait)
+	}
+	if o.kind != "done" {
+		text += fmt.Sprintf(" for %v", o.work)
+	}
+	if o.again && (o.kind == "do" || o.kind == "as") {
+		text += " twice"
+	}
+	return text
+}
+
+// fault is done to the doors of one slot, or to a path, for some time.
+type fault struct {
+	kind  string
+	slot  int
+	path  int
+	at    time.Duration
+	lasts time.Duration
+	n     int // which door, how many nodes, which number
+}
+
+func (f fault) String() string {
+	return fmt.Sprintf("%v %s slot=%d path=%d for %v n=%d", f.at, f.kind, f.slot, f.path, f.lasts, f.n)
+}
+
+var opKinds = []string{"lock", "lock", "lockctx", "lockctx", "trylock", "hold", "hold", "hold", "tryhold",
+	"do", "do", "as", "as", "sleep", "done"}
+
+var faultKinds = []string{"expire", "disconnect", "disconnect", "deaf", "mute", "blackhole", "blackhole", "lose", "lose", "lose",
+	"delay", "lag", "cut", "cut", "cut", "cut", "restart", "renew", "break", "break", "sequence", "reap", "lagged loss", "lagged loss", "away"}
+
+func newPlan(seed uint64) plan {
+	r := rand.New(rand.NewPCG(seed, 1))
+	p := plan{seed: seed, handoff: []int{16, 2, 0}[r.IntN(3)]}
+	for i := range 1 + r.IntN(3)*r.IntN(2) {
+		p.paths = append(p.paths, fmt.Sprintf("/l%d", i))
+	}
+	if r.IntN(2) == 0 {
+		p.latency = time.Duration(1+r.IntN(20)) * time.Millisecond
+	}
+	for range 2 + r.IntN(3) {
+		var lives []life
+		for n := 1 + r.IntN(2); len(lives) < n; {
+			l := life{end: pick(r, "", "", "", "close", "shutdown", "crash"), at: span(r, 3*timeout)}
+			if len(lives) < n-1 {
+				l.end = pick(r, "crash", "crash", "close", "shutdown")
+			}
+			for range 1 + r.IntN(4) {
+				var ops []op
+				for range 2 + r.IntN(5) {
+					ops = append(ops, newOp(r, len(p.paths)))
+				}
+				l.programs = append(l.programs, ops)
+			}
+			lives = append(lives, l)
+		}
+		p.slots = append(p.slots, lives)
+	}
+	// Late ones meet much that goes on; early ones show what they leave behind.
+	within, most := 3*timeout, 2*timeout
+	if r.IntN(3) == 0 {
+		within, most = timeout, timeout/4
+	}
+	for range r.IntN(8) {
+		p.faults = append(p.faults, fault{
+			kind: faultKinds[r.IntN(len(faultKinds))], slot: r.IntN(len(p.slots)), path: r.IntN(len(p.paths)),
+			at: span(r, within), lasts: span(r, most), n: r.IntN(1000),
+		})
+	}
+	if r.IntN(4) == 0 {
+		// Somebody who holds is cut off for longer than its session lives.
+		i := r.IntN(len(p.slots))
+		p.slots[i][0].programs[0][0] = op{kind: pick(r, "as", "as", "hold", "lock"), path: r.IntN(len(p.paths)), wait: timeout,
+			work: timeout + 2*tick + span(r, timeout), again: true}
+		p.faults = append(p.faults, fault{kind: pick(r, "blackhole", "away", "deaf", "cut"), slot: i,
+			at: span(r, timeout/4), lasts: timeout + 2*tick + span(r, timeout)})
+	}
+	return p
+}
+
+func newOp(r *rand.Rand, paths int) op {
+	o := op{kind: opKinds[r.IntN(len(opKinds))], path: r.IntN(paths), again: r.IntN(2) == 0}
+	// Round numbers, so that things happen at the same moment.
+	o.work = time.Duration(r.IntN(8)) * 20 * time.Millisecond
+	if r.IntN(5) == 0 {
+		o.work = span(r, 2*timeout)
+	}
+	o.wait = time.Duration(1+r.IntN(40)) * 20 * time.Millisecond
+	if r.IntN(3) == 0 {
+		o.wait = span(r, 2*timeout)
+	}
+	return o
+}
+
+func pick(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
+
+// span is up to most, in steps that are not too fine.
+func span(r *rand.Rand, most time.Duration) time.Duration {
+	return time.Duration(1+r.IntN(int(most/(10*time.Millisecond)))) * 10 * time.Millisecond
+}
+
+// longest is how long all that may take without faults.
+func (p plan) longest() time.Duration {
+	var sum time.Duration
+	for _, lives := range p.slots {
+		for _, l := range lives {
+			for _, ops := range l.programs {
+				for _, o := range ops {
+					sum += o.work + 200*time.Millisecond
+				}
+			}
+		}
+	}
+	return sum + 6*timeout
+}
+
+func (p plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: paths %v, handoff %d, latency %v\n", p.seed, p.paths, p.handoff, p.latency)
+	for i, lives := range p.slots {
+		for j, l := range lives {
+			fmt.Fprintf(&b, "  process %d.%d", i, j)
+			if l.end != "" {
+				fmt.Fprintf(&b, ", %s after %v", l.end, l.at)
+			}
+			b.WriteByte('\n')
+			for _, ops := range l.programs {
+				fmt.Fprintf(&b, "    %v\n", ops)
+			}
+		}
+	}
+	for _, f := range p.faults {
+		fmt.Fprintf(&b, "  fault %v\n", f)
+	}
+	return b.String()
+}

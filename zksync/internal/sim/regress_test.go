@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// A wait goes on in a new session, with a new node: the fence is that node's,
+// not the first one's.
+func TestFenceIsOfTheNodeThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		door := srv.Door()
+		dial := func(d zk.Dialer) *zksync.Session {
+			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		first, second := dial(srv.Dial), dial(door.Dial)
+		defer first.Close()
+		defer second.Close()
+		h, err := zksync.NewMutex(first, "/l").Hold(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := make(chan *zksync.Hold)
+		go func() {
+			h, err := zksync.NewMutex(second, "/l").Hold(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			next <- h
+		}()
+		time.Sleep(time.Second)
+		door.Refuse(true)
+		if !srv.Expire(second.ID()) {
+			t.Fatal("no session to expire")
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		door.Refuse(false)
+		h = <-next
+		if _, stat, _ := srv.Get(h.Node()); h.Fence() != stat.Czxid {
+			t.Errorf("fence %#x, want its node's %#x", h.Fence(), stat.Czxid)
+		}
+	})
+}
+
+// A server may know that a session is over before its client does. That is no
+// refusal: a wait goes on in the next session, and what was held is lost.
+func TestSessionThatEndedUnheard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		mu := zksync.NewMutex(s, "/l")
+		h, err := mu.Hold(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.LagUntilSync(true) // the connection stands on
+		srv.Expire(s.ID())
+		if err := h.Release(t.Context()); !errors.Is(err, zksync.ErrLost) {
+			t.Errorf("Release: %v, want ErrLost", err)
+		}
+		srv.Expire(s.ID())
+		if err := mu.LockContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mu.Unlock()
+	})
+}
