@@ -208,7 +208,7 @@ type release struct {
 // vacateLocked ends the tenure in good order: the lock goes to the next
 // goroutine here, or the node is deleted. The place is free before the
 // deletion is sent; ZooKeeper's order keeps the next one out until it is done
-// (lesson 49). rel is nil after a hand-over, and for a lost lock.
+// (lesson 49). rel is nil after a hand-over at once, and for a lost lock.
 func (t *tenure) vacateLocked() (rel *release, then after) {
 	l := t.l
 	freed := t.freeLocked()
@@ -243,15 +243,16 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 		l.advanceLocked()
 		return nil, quit
 	}
-	l.renewLocked(t, t.handoffs >= budget)
-	return nil, quit
+	return l.renewLocked(t, t.handoffs >= budget), quit
 }
 
 // renewLocked looks after the node of a tenure that has ended, so that it may
 // serve the next one here: it is watched again, the session proven alive, and,
 // if the budget of hand-overs is used up, nobody else may be in line, which
-// makes going to its back the same as staying.
-func (l *lock) renewLocked(t *tenure, alone bool) {
+// makes going to its back the same as staying. Whoever gives the lock back
+// waits for the answer as for a deletion's: it says whether the lock was there
+// to give (lesson 41).
+func (l *lock) renewLocked(t *tenure, alone bool) *release {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &run{e: t.e, cancel: cancel, reused: true, handoffs: t.handoffs + 1, done: make(chan struct{})}
 	if alone {
@@ -260,14 +261,20 @@ func (l *lock) renewLocked(t *tenure, alone bool) {
 	l.run = r
 	l.ref()
 	own := t.lease.Own()
+	rel := &release{done: make(chan struct{})}
 	go l.drive(ctx, r, func(ctx context.Context) error {
 		lease, err := t.e.Renew(ctx, alone)
 		if w := lease.Own(); err == nil && w != own {
 			l.follow(t.e, w)
 		}
 		r.lease = lease
+		if ctx.Err() == nil && !errors.Is(err, queue.ErrNotAlone) {
+			rel.err = err
+		}
+		close(rel.done)
 		return err
 	})
+	return rel
 }
 
 // remove deletes the node of a tenure that has ended.

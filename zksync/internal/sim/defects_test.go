@@ -30,11 +30,8 @@ func TestDefectsAreFound(t *testing.T) {
 		{defect.NoUndo},
 		{defect.NoPassOn},
 		{defect.FreedLoss},
-		{defect.BlindHandoff},
 		{defect.SharedHold},
-		{defect.BlindReentry},
 		{defect.SequenceFence},
-		{defect.DoneAcquires},
 		{defect.SilentLoss},
 	} {
 		name := ""
