@@ -160,7 +160,7 @@ func TestServerOverTCP(t *testing.T) {
 	s := zktest.Run(t)
 	door := s.Door()
 	conn, events := connect(t, 5*time.Second, s.Addr(), door.Addr())
-	if s.Addr() != s.Addr() || s.Addr() == door.Addr() {
+	if first := s.Addr(); first != s.Addr() || first == door.Addr() {
 		t.Error("an address that changes, or is shared")
 	}
 	create(t, conn, "/a", 0)

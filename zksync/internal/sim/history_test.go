@@ -71,7 +71,7 @@ var fencedModel = porcupine.Model{
 				return !out.ok, st
 			}
 			// One more than what is there: no other has written in between.
-			return out.ok && in.value == st.value+1, fenced{in.fence, in.value}
+			return out.ok && in.value == st.value+1, fenced(in)
 		}
 		return false, st
 	},
