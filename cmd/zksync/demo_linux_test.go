@@ -34,7 +34,7 @@ func TestDemoTerminalCtrlC(t *testing.T) {
 	p := prepare(t, "zksync", "demo")
 	p.Env = append(p.Env, "TERM=xterm", "NO_COLOR=1")
 	c := onConsole(t, p, false)
-	eventually(t, "a hold", func() bool { return strings.Contains(c.out.String(), "##") })
+	eventually(t, "a hold", func() bool { return strings.Contains(c.out.String(), "holds\x1b[0K") })
 	c.typeIn(t, ctrlZ) // does nothing: the verdict would be wrong
 	c.typeIn(t, ctrlC)
 	p.wantCode(exitSignal + int(syscall.SIGINT))
