@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -130,6 +131,26 @@ func TestDemoHelp(t *testing.T) {
 	}
 	if _, root, _ := commandLine("--help"); !strings.Contains(root, "zksync demo") || strings.Contains(root, workerRole) {
 		t.Errorf("the root's help:\n%s", root)
+	}
+}
+
+// Who sees the end of its hold's context says so, even if it is quicker than
+// what the context calls.
+func TestDemoWorkerTellsLoss(t *testing.T) {
+	for range 2000 {
+		held, lose := context.WithCancel(context.Background())
+		ending := watchEnd(held)
+		before := clock()
+		go lose()
+		<-held.Done()
+		if end := ending(); end.What != saysLost || end.At < before || end.At > clock() {
+			t.Fatalf("%+v, not between %d and %d", end, before, clock())
+		}
+	}
+	held, lose := context.WithCancel(context.Background())
+	defer lose()
+	if end := watchEnd(held)(); end.What != saysRelease {
+		t.Errorf("%+v, want a release", end)
 	}
 }
 

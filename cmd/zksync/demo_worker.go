@@ -133,18 +133,37 @@ func (w *worker) listen(r io.Reader, stop func()) {
 func (w *worker) hold(h *zksync.Hold) {
 	w.tell(report{What: saysHold, Fence: h.Fence()})
 	held := h.Context(context.Background())
-	lostAt := make(chan int64, 1)
-	stillHeld := context.AfterFunc(held, func() { lostAt <- clock() })
+	ending := watchEnd(held)
 	w.work(held, h.Fence())
-	end := report{At: clock(), What: saysRelease, Fence: h.Fence()}
-	if !stillHeld() {
-		end.What, end.Text = saysLost, reason(h.Err())
-		end.At = min(end.At, <-lostAt)
+	end := ending()
+	end.Fence = h.Fence()
+	if end.What == saysLost {
+		end.Text = reason(h.Err())
 	}
 	w.tell(end)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
 	defer cancel()
 	_ = h.Release(ctx) // an error: lost after the work, or deleted in the background
+}
+
+// watchEnd returns what tells how and when the work under held has ended: just
+// now, or when held ended, if it did.
+func watchEnd(held context.Context) func() report {
+	lostAt := make(chan int64, 1)
+	unwatch := context.AfterFunc(held, func() { lostAt <- clock() })
+	return func() report {
+		end := report{At: clock(), What: saysRelease}
+		unwatched := unwatch()
+		if held.Err() != nil {
+			end.What = saysLost
+			// A context closes Done before it calls anybody, so that we may
+			// have been quicker.
+			if !unwatched {
+				end.At = min(end.At, <-lostAt)
+			}
+		}
+		return end
+	}
 }
 
 // work is what the lock protects: writes to the store, with the fence, each of
