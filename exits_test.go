@@ -215,6 +215,7 @@ func nothingLeft(t *testing.T, x *exit) {
 
 // A panic in any function of the tracer gives everything back.
 func TestPanicInTracer(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		c := z.raw(t)
 		blocker := z.dial(t)

@@ -82,6 +82,7 @@ func TestReleaseWithDoneContext(t *testing.T) {
 // The loss of a Hold ends its contexts, frees its place at once, and its late
 // Release touches nobody.
 func TestHoldLost(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		for _, tt := range []struct {
 			name string

@@ -143,6 +143,7 @@ func TestBadServerLists(t *testing.T) {
 
 // Dial ends with ctx, and says which servers it tried and how each failed.
 func TestUnreachableServers(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		silent := z.proxied(t)
 		silent.Blackhole(true, true)

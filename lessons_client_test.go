@@ -79,7 +79,7 @@ func TestLesson55_ManySessions(t *testing.T) {
 
 // Nothing is written to the program's log unasked.
 func TestLesson56_QuietByDefault(t *testing.T) {
-	onServers(t, func(t *testing.T, z *site) {
+	onServersInTurn(t, func(t *testing.T, z *site) {
 		var text notes
 		out, flags := log.Writer(), log.Flags()
 		log.SetOutput(&text) // slog.Default writes there, too
@@ -227,6 +227,7 @@ func TestLesson60_LongList(t *testing.T) {
 // With the servers down Close is bounded, and nobody dials any more; nor does
 // the client that the session had, whatever it is asked.
 func TestLesson61_CloseWithServersDown(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		for name, fault := range map[string]func(*zktest.Proxy){
 			"Refused": off,
@@ -284,6 +285,7 @@ func wedge(t *testing.T, s *zksync.Session, p *zktest.Proxy, w *wires) {
 // A client that has locked up is replaced: its holds are lost first, the calls
 // that wait go on, and it never dials again.
 func TestLesson62_LockedUpClientIsReplaced(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		ctx, path := short(t), lockPath(t)
 		var w wires

@@ -68,6 +68,7 @@ func TestLesson25_EventLostOverAReconnect(t *testing.T) {
 
 // A deadline holds while there is no connection, whatever the connection tries.
 func TestLesson29_DeadlineWhileDisconnected(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		for name, fault := range map[string]func(*zktest.Proxy){
 			"Refused": off,
@@ -166,6 +167,7 @@ func TestLesson51_NoServerMeansTryAgain(t *testing.T) {
 // A client without contact learns of nothing, and has its own clock: the hold
 // ends after half the timeout, while the client still believes in its session.
 func TestLesson53_OwnClock(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		ctx, at := short(t), lockPath(t)
 		p, s := z.behind(t, zksync.WithSessionTimeout(lossTimeout))

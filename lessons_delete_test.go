@@ -16,6 +16,7 @@ import (
 // A lock that is given back while disconnected is deleted after reconnecting,
 // though its session lives and nobody asks again.
 func TestLesson43_UnlockWhileDisconnected(t *testing.T) {
+	t.Parallel()
 	for name, take := range takes {
 		t.Run(name, func(t *testing.T) {
 			onServers(t, func(t *testing.T, z *site) {
@@ -113,6 +114,7 @@ func TestLesson44_DeletionsAreOfOneHold(t *testing.T) {
 // What can't succeed is not tried again; what can is, at a bounded rate, however
 // long ZooKeeper is away.
 func TestLesson45_RetriesAreBounded(t *testing.T) {
+	t.Parallel()
 	t.Run("Refused", func(t *testing.T) {
 		onServers(t, func(t *testing.T, z *site) {
 			ctx, path, raw := short(t), lockPath(t), z.raw(t)

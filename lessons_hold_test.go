@@ -11,6 +11,7 @@ import (
 
 // After the session died an owner does not enter again as if it still held.
 func TestLesson38_NoReentryAfterLoss(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		s, p := z.dial(t), lockPath(t)
 		m := zksync.NewMutex(s, p)
@@ -50,6 +51,7 @@ func TestLesson38_NoReentryAfterLoss(t *testing.T) {
 // A lock that was lost works again: after a Hold at once, after a plain lock
 // once its own Unlock came.
 func TestLesson40_LostLockWorksAgain(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		for _, call := range calls {
 			s, p := z.dial(t), lockPath(t)
@@ -163,6 +165,7 @@ func TestLesson46_DeleteWithoutAnAnswer(t *testing.T) {
 // way, the place that is free in this process lets nobody past those who wait
 // elsewhere, and nobody in beside them.
 func TestLesson49_FreedBeforeTheDelete(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		proxy := z.proxied(t)
 		s := dialTo(t, []string{proxy.Addr()})
@@ -223,6 +226,7 @@ func TestLesson49_FreedBeforeTheDelete(t *testing.T) {
 // The loss of a plain lock is logged, its late Unlock too little a thing to
 // panic about; with the next goroutine waiting it releases nothing of others'.
 func TestLesson65_LateUnlock(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		s, p := z.dial(t), lockPath(t)
 		m := zksync.NewMutex(s, p)

@@ -126,6 +126,7 @@ func TestLesson65_DeferredUnlockOfALostLock(t *testing.T) {
 					t.Fatalf("the next goroutine got the lock before the lost one's Unlock (%v)", err)
 				default:
 				}
+				eventually(t, "the loss leaves nothing to delete", func() bool { return s.Stats().CleanupPending == 0 })
 				p.ResetRequests()
 				unlock(t, m)
 				ok(t, get(t, next))

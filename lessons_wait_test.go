@@ -97,6 +97,7 @@ func TestLesson26_MiddleWaiterLeaves(t *testing.T) {
 // The own node goes, or the session dies, while waiting: it is noticed at once,
 // and what is granted in the end has a node of the living session.
 func TestLesson27_OwnNodeGoneWhileWaiting(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		c := z.raw(t)
 		for _, how := range []string{"node deleted", "session expired", "parent deleted"} {
@@ -147,6 +148,7 @@ func TestLesson27_OwnNodeGoneWhileWaiting(t *testing.T) {
 
 // One deadline for the whole call, however many predecessors come and go.
 func TestLesson28_OneDeadline(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		c := z.raw(t)
 		p := lockPath(t)

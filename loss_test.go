@@ -98,6 +98,7 @@ func TestLoss_DeafClient(t *testing.T) {
 // A hold survives a quarter of the session timeout without contact, again and
 // again.
 func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		const timeout = 6 * time.Second
 		n := runs(30)

@@ -122,16 +122,31 @@ func TestHandoffStrict(t *testing.T) {
 		a, b := zksync.NewMutex(sa, p, zksync.WithHandoff(0)), zksync.NewMutex(sb, p, zksync.WithHandoff(0))
 		var g grants
 		var wg sync.WaitGroup
+		held, release := make(chan struct{}), make(chan struct{})
+		join := func(m *zksync.Mutex, who string) {
+			wg.Go(func() {
+				m.Lock()
+				g.add(who)
+				held <- struct{}{}
+				<-release
+				m.Unlock()
+			})
+		}
 		a.Lock()
 		for i := range 3 {
-			g.join(t, &wg, a, "a")
+			join(a, "a")
 			waiting(t, sa, i+1)
 			lineOf(t, c, p, 2+min(i, 1))
-			g.join(t, &wg, b, "b")
+			join(b, "b")
 			waiting(t, sb, i+1)
 			lineOf(t, c, p, 3)
 		}
 		a.Unlock()
+		for i := range 6 {
+			get(t, held)
+			lineOf(t, c, p, min(3, 6-i)) // the holder's session, too, is in line again
+			release <- struct{}{}
+		}
 		wg.Wait()
 		if got := g.String(); got != "a b a b a b" {
 			t.Errorf("granted to %s", got)

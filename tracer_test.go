@@ -203,6 +203,7 @@ func TestTracerOrder(t *testing.T) {
 
 // The end of a tenure says why it ended.
 func TestEndReasons(t *testing.T) {
+	t.Parallel()
 	onSessions(t, func(t *testing.T, z *site) {
 		c := z.raw(t)
 		for _, tt := range []struct {

@@ -54,6 +54,7 @@ func TestTryLockRules(t *testing.T) {
 // TryLock waits for an answer for a third of the session timeout, and while
 // disconnected not at all.
 func TestTryLockDisconnected(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		p := z.proxied(t)
 		s := dialTo(t, []string{p.Addr()})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"os"
 	"path"
@@ -24,9 +23,9 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv("ZKSYNC_TEST_ROLE"); role != "" {
 		os.Exit(runRole(role)) // this is a child of a test
 	}
-	skipExamples()
 	code := m.Run()
 	stopReal()
+	stopEmbedded()
 	if code == 0 {
 		// A client that has locked up stays so for good: what replaces it is
 		// tested, and leaves this one goroutine.
@@ -37,74 +36,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
-}
-
-// site is a ZooKeeper that the suite runs on. Each kind of server is one.
-type site struct {
-	name    string
-	servers []string
-	// expire ends a client's session at once, as if it had timed out.
-	expire func(session int64) error
-	// watches counts the watches on the server.
-	watches func() (int, error)
-	// adapted has dial put sessions on clients of the test's own.
-	adapted bool
-}
-
-// onServers runs a test on every kind of server there is.
-func onServers(t *testing.T, f func(t *testing.T, z *site)) {
-	t.Run("real", func(t *testing.T) { f(t, realSite(t)) })
-}
-
-var real struct {
-	once sync.Once
-	e    *zktest.Ensemble
-	err  error
-	dir  string
-}
-
-// realSite is the one real server that tests share when they don't harm it.
-func realSite(t testing.TB) *site {
-	t.Helper()
-	startReal()
-	needReal(t, real.err)
-	e := real.e
-	return &site{name: "real", servers: e.Servers(), expire: e.Expire, watches: e.WatchCount}
-}
-
-// startReal starts the server that realSite shares, if it does not run yet.
-func startReal() {
-	real.once.Do(func() {
-		real.dir, real.err = os.MkdirTemp("", "zksync-suite")
-		if real.err == nil {
-			real.e, real.err = zktest.NewEnsemble(real.dir, 1, zktest.WithTickTime(500*time.Millisecond))
-		}
-	})
-}
-
-// needReal ends the test if real ZooKeeper could not be had: as a failure where
-// it is required.
-func needReal(t testing.TB, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case errors.Is(err, zktest.ErrNoZooKeeper) && os.Getenv("ZKSYNC_REAL") != "required":
-		loud.Do(func() { log.Print("NO REAL ZOOKEEPER FOUND: what needs one was not tested: ", err) })
-		t.Skip("no real ZooKeeper on this machine")
-	default:
-		t.Fatal(err)
-	}
-}
-
-var loud sync.Once
-
-func stopReal() {
-	if real.e != nil {
-		real.e.Close()
-	}
-	if real.dir != "" {
-		os.RemoveAll(real.dir)
-	}
 }
 
 // sessionTimeout is long enough for a busy machine, and allows of three ticks.
