@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"errors"
+	"fmt"
 	"log"
 	"os"
 	"sync"
@@ -114,7 +115,11 @@ func needReal(t testing.TB, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, zktest.ErrNoZooKeeper) && os.Getenv("ZKSYNC_REAL") != "required":
-		loud.Do(func() { log.Print("NO REAL ZOOKEEPER FOUND: what needs one was not tested: ", err) })
+		loud.Do(func() {
+			line := fmt.Sprint("NO REAL ZOOKEEPER FOUND, the tests ran on the embedded server only: ", err)
+			log.Print(line)
+			tellGo(line)
+		})
 		t.Skip("no real ZooKeeper on this machine")
 	default:
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func expire(t *testing.T, p *process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := realServer(t).Expire(int64(id)); err != nil {
+	if err := zookeeper(t).expire(int64(id)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -54,7 +54,7 @@ func TestRunLoss(t *testing.T) {
 		p.err.await(t, "(exit code 143 of its own)")
 	})
 	t.Run("no contact", func(t *testing.T) {
-		proxy, err := zktest.NewProxy(realServer(t).Server(0))
+		proxy, err := zktest.NewProxy(zookeeper(t).addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestRunStopped(t *testing.T) {
 
 // TestRunReleaseFails ends the command while ZooKeeper is out of reach.
 func TestRunReleaseFails(t *testing.T) {
-	proxy, err := zktest.NewProxy(realServer(t).Server(0))
+	proxy, err := zktest.NewProxy(zookeeper(t).addr)
 	if err != nil {
 		t.Fatal(err)
 	}

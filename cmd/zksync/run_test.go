@@ -29,7 +29,7 @@ func newRunOn(t *testing.T, servers string, args ...string) *process {
 
 func zksyncRun(t *testing.T, args ...string) *process {
 	t.Helper()
-	return newRunOn(t, strings.Join(realServer(t).Servers(), ","), args...)
+	return newRunOn(t, zookeeper(t).addr, args...)
 }
 
 // holder runs a command that has the lock until it gets a TERM. It returns
@@ -198,7 +198,7 @@ func TestRunSignalWhileConnecting(t *testing.T) {
 }
 
 func TestRunSecondSignalDoesNotWait(t *testing.T) {
-	p, err := zktest.NewProxy(realServer(t).Server(0))
+	p, err := zktest.NewProxy(zookeeper(t).addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestRunUnavailable(t *testing.T) {
 
 func TestRunChroot(t *testing.T) {
 	lock := lockPath(t)
-	p := newRunOn(t, realServer(t).Server(0)+"/below", lock, "--", "sh", "-c", "echo $ZKSYNC_LOCK $ZKSYNC_NODE").start()
+	p := newRunOn(t, zookeeper(t).addr+"/below", lock, "--", "sh", "-c", "echo $ZKSYNC_LOCK $ZKSYNC_NODE").start()
 	p.wantCode(0)
 	if got, want := p.out.String(), lock+" /below"+lock+"/_c_"; !strings.HasPrefix(got, want) {
 		t.Errorf("printed %q, want %q...", got, want)

@@ -116,7 +116,7 @@ func tlsFront(t *testing.T, server, ca *pair, target string) (addr string) {
 func TestRunTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca := newPair(t, dir, "authority", nil)
-	addr := tlsFront(t, newPair(t, dir, "zookeeper.example", ca), ca, realServer(t).Server(0))
+	addr := tlsFront(t, newPair(t, dir, "zookeeper.example", ca), ca, zookeeper(t).addr)
 	us := newPair(t, dir, "client", ca)
 	stranger := newPair(t, dir, "stranger", nil)
 	for _, tt := range []struct {
