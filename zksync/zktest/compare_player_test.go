@@ -1,5 +1,3 @@
-//go:build zkcompare
-
 package zktest_test
 
 import (
@@ -97,7 +95,7 @@ func (p *player) play(s compareStep) string {
 	}
 	switch s.do {
 	case doDrop, doSetWatches:
-		c.disconnect()
+		note(p.hangUp(c))
 		note(p.connect(c, s, c))
 	case doSteal:
 		old := *c
@@ -170,13 +168,6 @@ func (p *player) connect(c *compareClient, s compareStep, owner *compareClient) 
 	return text
 }
 
-func (c *compareClient) disconnect() {
-	if c.conn != nil {
-		c.conn.Close()
-		c.conn = nil
-	}
-}
-
 // ask sends requests at once and returns all that comes up to the last answer.
 func (p *player) ask(c *compareClient, requests []compareRequest) []string {
 	var payloads [][]byte
@@ -239,13 +230,9 @@ func (p *player) read(c *compareClient, pending map[int32]compareRequest) (strin
 	}
 	if h.Xid == wire.XidEvent {
 		v, err := wire.ParseEvent(body)
-		return fmt.Sprintf("event %d, state %d, %q, zxid %d, %v, %v", v.Type, v.State, v.Path, h.Zxid, h.Err, err), h, true
+		return fmt.Sprintf("event %d, state %d, %q, zxid %s, %v, %v", v.Type, v.State, v.Path, p.names.zxid(h.Zxid), h.Err, err), h, true
 	}
 	c.lastZxid = max(c.lastZxid, h.Zxid)
-	if h.Xid == wire.XidPing && c.conn.nudged > 0 {
-		c.conn.nudged--
-		return p.read(c, pending)
-	}
 	r, ok := pending[h.Xid]
 	text := fmt.Sprintf("answer %d to %v, zxid %s, %v", h.Xid, r.op, p.names.zxid(h.Zxid), h.Err)
 	switch {
@@ -286,16 +273,4 @@ func (p *player) collect(seen *[compareClients][]string) {
 			c.disconnect()
 		}
 	}
-}
-
-// untilClosed reads until the server has closed the connection, and closes it.
-func (p *player) untilClosed(conn *compareConn) string {
-	defer conn.Close()
-	c := compareClient{conn: conn}
-	var lines []string
-	for c.conn != nil {
-		line, _, _ := p.read(&c, nil)
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, ", ")
 }

@@ -1,5 +1,3 @@
-//go:build zkcompare
-
 package zktest_test
 
 import (
@@ -34,46 +32,8 @@ const (
 	watchedRecursive
 )
 
-// randomSteps is the sequence of a seed: n steps below root.
-func randomSteps(seed uint64, root string, n int) []compareStep {
-	r := compareRandom{Rand: rand.New(rand.NewPCG(seed, 0)), root: root, watched: make(map[string]int)}
-	r.blind = r.IntN(4) == 0
-	steps := make([]compareStep, n)
-	for i := range steps {
-		steps[i] = r.step()
-	}
-	return steps
-}
-
 // pick returns one of the values.
 func pick[T any](r compareRandom, values ...T) T { return values[r.IntN(len(values))] }
-
-func (r compareRandom) step() compareStep {
-	s := compareStep{who: r.IntN(compareClients), readOnly: r.IntN(2) == 0}
-	switch n := r.IntN(100); {
-	case n < 2:
-		s.do = doDrop
-	case n < 3:
-		s.do = doSteal
-	case n < 4:
-		s.do = pick(r, doWrongPassword, doStranger, doFuture)
-	case n < 7 && !r.blind:
-		s.do = doSetWatches
-		s.requests = []compareRequest{r.setWatches()}
-	case n < 9:
-		s.requests = []compareRequest{{op: wire.OpClose}}
-	case n < 17:
-		for n := 2 + r.IntN(3); len(s.requests) < n; {
-			// Some are answered at once, before those that are under way.
-			if q := r.request(); q.op != wire.OpAuth && known(q.op) {
-				s.requests = append(s.requests, q)
-			}
-		}
-	default:
-		s.requests = []compareRequest{r.request()}
-	}
-	return s
-}
 
 // path is mostly one of a few below the root, so that requests meet.
 func (r compareRandom) path() string {

@@ -1,5 +1,3 @@
-//go:build zkcompare
-
 package zktest_test
 
 import (
@@ -14,6 +12,8 @@ type liar struct {
 	net.Conn
 	lie func(frame []byte)
 }
+
+func (l liar) CloseWrite() error { return l.Conn.(*net.TCPConn).CloseWrite() }
 
 func (l liar) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
@@ -32,7 +32,7 @@ func (l liar) Read(b []byte) (int, error) {
 // TestCompareNotices: the comparison of an embedded server with another one
 // finds nothing, and with one that lies a little, the lie.
 func TestCompareNotices(t *testing.T) {
-	truth := dialTCP(compareEmbedded(t).Addr())
+	truth := compareEmbedded(t)
 	answer := func(b []byte) bool { return len(b) >= 20 && int32(binary.BigEndian.Uint32(b[4:])) > 0 }
 	for _, tt := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestCompareNotices(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			other := dialTCP(compareEmbedded(t).Addr())
+			other := compareEmbedded(t)
 			dial := func() (net.Conn, error) {
 				nc, err := other()
 				if err == nil && tt.lie != nil {
@@ -69,16 +69,17 @@ func TestCompareNotices(t *testing.T) {
 				}
 				return nc, err
 			}
+			d := compareDials{nameA: "one", a: truth, nameB: "another", b: dial}
 			rng, found := rand.New(rand.NewPCG(7, 7)), false
 			for n := 0; n < 30 && !found; n++ {
 				seed := rng.Uint64()
-				c, err := compare(seed, nil, truth, dial)
+				c, err := d.compare(seed, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				found = c.differs()
 				if found && tt.lie == nil {
-					t.Error(c.report(seed, "one", "another"))
+					t.Error(d.report(c, "TestCompareNotices"))
 				}
 			}
 			if found != (tt.lie != nil) {

@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -113,22 +114,31 @@ func text(c *rawConn, o wire.Op, r reply, base int64) string {
 	return b.String()
 }
 
+// created is a result with a Stat, as a multi has it.
+var created = regexp.MustCompile(`create2:(\S+) \{[^}]*\}`)
+
 // TestProtocol has the same conversations with a server in memory and with a
 // real one.
 func TestProtocol(t *testing.T) {
-	both(t, func(t *testing.T, connect func() *rawConn) {
+	both(t, func(t *testing.T, connect func() *rawConn, since39 bool) {
 		for _, cv := range conversations {
+			if since39 && cv.name == "malformed create" {
+				continue // a server of an ensemble carries out no transaction after that
+			}
 			t.Run(cv.name, func(t *testing.T) {
 				c := connect()
 				base := c.ping()
 				for _, s := range cv.steps {
 					r, events := c.do(s.op, s.parts...)
-					got := text(c, s.op, r, base)
+					got, want := text(c, s.op, r, base), s.want
 					if events != "" {
 						got = events + " | " + got
 					}
-					if got != s.want {
-						t.Errorf("%v %.60q\n got %s\nwant %s", s.op, fmt.Sprint(s.parts...), got, s.want)
+					if since39 && s.op == wire.OpMulti { // create2 has that result since then
+						got, want = created.ReplaceAllString(got, "create:$1"), created.ReplaceAllString(want, "create:$1")
+					}
+					if got != want {
+						t.Errorf("%v %.60q\n got %s\nwant %s", s.op, fmt.Sprint(s.parts...), got, want)
 					}
 				}
 			})

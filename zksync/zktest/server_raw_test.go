@@ -206,8 +206,9 @@ func eventText(t testing.TB, b []byte) string {
 	return names[ev.Type] + ":" + ev.Path
 }
 
-// both runs a test on a server in memory and on a real ZooKeeper.
-func both(t *testing.T, f func(t *testing.T, connect func() *rawConn)) {
+// both runs a test on a server in memory and on a real ZooKeeper, which may be 3.9
+// or later.
+func both(t *testing.T, f func(t *testing.T, connect func() *rawConn, since39 bool)) {
 	session := func(t *testing.T, c *rawConn) *rawConn {
 		if !c.hello(wire.ConnectRequest{Timeout: 10_000, Password: make([]byte, 16)}) {
 			t.Fatal("no session")
@@ -216,10 +217,11 @@ func both(t *testing.T, f func(t *testing.T, connect func() *rawConn)) {
 	}
 	t.Run("memory", func(t *testing.T) {
 		s := zktest.Run(t)
-		f(t, func() *rawConn { return session(t, rawDial(t, s.Dial, "")) })
+		f(t, func() *rawConn { return session(t, rawDial(t, s.Dial, "")) }, false)
 	})
 	t.Run("real", func(t *testing.T) {
 		e := zktest.RealEnsemble(t, 1)
-		f(t, func() *rawConn { return session(t, rawDial(t, net.DialTimeout, e.Server(0))) })
+		keepAwake(t, dialTCP(e.Server(0)))
+		f(t, func() *rawConn { return session(t, rawDial(t, net.DialTimeout, e.Server(0))) }, isSince39(t, e))
 	})
 }
