@@ -4,8 +4,11 @@
 //   - [github.com/zklocker/go-zksync/zksync] is the library: sessions and locks.
 //     Its documentation is the guide: which lock when, losing a lock, fencing,
 //     what it costs.
-//   - [github.com/zklocker/go-zksync/zksync/zktest] is ZooKeeper for tests: real
-//     servers on loopback, and faults for them and for the network.
+//   - [github.com/zklocker/go-zksync/zksync/zktest] is ZooKeeper for tests: an
+//     embedded server that needs nothing but Go and lives in virtual time if
+//     asked to (zktest.Server), real servers on loopback (zktest.Ensemble), and
+//     faults for all of them and for the network. It is for your own tests too,
+//     whether they use this library or not.
 //   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs another
 //     command under a lock.
 //

@@ -59,6 +59,7 @@ func (t *tenure) look() {
 	defer t.l.leave()
 	c := t.l.s.conn
 	for {
+		_, changed := c.State()
 		if _, err := c.Await(context.Background()); err != nil {
 			return
 		}
@@ -88,7 +89,10 @@ func (t *tenure) look() {
 		case conn.Classify(err) == conn.Answered:
 			return // not readable: the probes are left
 		}
-		time.Sleep(5 * time.Millisecond) // an error, and still connected
+		select { // an error, and still connected
+		case <-time.After(5 * time.Millisecond):
+		case <-changed: // or no more, or closed
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -197,14 +198,26 @@ func TestServerSetSequence(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		c.create("/s", 0)
-		must(t, s.SetSequence("/s", 2147483647))
 		if err := s.SetSequence("/none", 1); err == nil {
 			t.Error("no error without a node")
 		}
-		for _, want := range []string{"/s/n-2147483647", "/s/n--2147483648", "/s/n--2147483647"} {
-			if got := c.create("/s/n-", seq); got != want {
-				t.Errorf("created %s, want %s", got, want)
+		for first, want := range map[int32][]string{
+			2147483646:  {"2147483646", "2147483647", "2147483647", "2147483647"}, // the end
+			-2147483648: {"-2147483648", "-2147483647"},
+			-1:          {"-000000001", "0000000000"},
+		} {
+			must(t, s.SetSequence("/s", first))
+			for i, number := range want {
+				prefix := fmt.Sprintf("/s/%d-%d-", first, i)
+				if got := c.create(prefix, seq); got != prefix+number {
+					t.Errorf("created %s, want %s", got, prefix+number)
+				}
 			}
+		}
+		must(t, s.SetSequence("/s", 2147483647))
+		c.create("/s/twice-", seq)
+		if r, _ := c.do(wire.OpCreate, crt("/s/twice-", seq)...); r.Err != wire.CodeNodeExists {
+			t.Errorf("the same number and name again: %v", r.Err)
 		}
 	})
 }

@@ -2,59 +2,194 @@ package zktest_test
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"net"
-	"os"
+	gopath "path"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// FuzzServerInput has a server read anything. It goes on serving others, and
-// the connection ends when its client does.
+// FuzzServerInput has a server read anything, in pieces of any size. What can't
+// be understood ends the connection, and only that: another client is served on.
+// What is answered is answered in order, and in a form that go-zookeeper reads.
 func FuzzServerInput(f *testing.F) {
 	hello := wire.AppendFrame(nil, wire.ConnectRequest{Timeout: 5000}.Append(nil))
-	f.Add([]byte("ruok"))
-	f.Add(hello[:20])
-	for _, cv := range conversations {
+	f.Add([]byte("ruok"), uint8(0))
+	f.Add(hello[:20], uint8(1))
+	for i, cv := range conversations {
 		in := bytes.Clone(hello)
 		for i, s := range cv.steps {
 			payload := append(wire.RequestHeader{Xid: int32(i), Op: s.op}.Append(nil), body(s.parts...)...)
 			in = wire.AppendFrame(in, payload)
 		}
-		f.Add(in)
+		f.Add(in, uint8(i))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		s := zktest.Run(t)
-		other := open(t, s)
-		nc, err := s.Dial("tcp", "", 0)
+	f.Fuzz(func(t *testing.T, in []byte, piece uint8) {
+		// In virtual time whoever waits for ever is found at once.
+		synctest.Test(t, func(t *testing.T) {
+			s := zktest.Run(t)
+			other := open(t, s)
+			nc, err := s.Dial("tcp", "", 0)
+			must(t, err)
+			got := make(chan [][]byte, 1)
+			go func() {
+				var frames [][]byte
+				for {
+					frame, err := wire.ReadFrame(nc, nil, 4<<20)
+					if err != nil {
+						got <- frames
+						return
+					}
+					frames = append(frames, frame[wire.FrameHeader:])
+				}
+			}()
+			for part := range slices.Chunk(in, max(int(piece), 1)+1) {
+				if piece == 0 {
+					part = in
+				}
+				if _, err := nc.Write(part); err != nil || piece == 0 {
+					break
+				}
+			}
+			synctest.Wait()
+			sent, senseless := framesOf(in)
+			if senseless && len(got) == 0 {
+				t.Error("the connection stands, and nothing more can be understood on it")
+			}
+			open(t, s).ping()
+			// Who knows the number of a session may cut its connection, as with
+			// ZooKeeper.
+			if len(sent) == 0 || !asksFor(sent[0], other.hi.SessionID) {
+				other.ping()
+				other.ok(wire.OpGetChildren, "/", false)
+			}
+			nc.Close()
+			checkAnswers(t, sent, <-got)
+			time.Sleep(90 * time.Second) // sessions end, and what reaps nodes has been
+			if left := s.Sessions(); len(left) != 0 {
+				t.Errorf("sessions of nobody: %+v", left)
+			}
+			if left := s.WatchList(); len(left) != 0 {
+				t.Errorf("watches of nobody: %+v", left)
+			}
+			whole(t, s, "/")
+		})
+	})
+}
+
+// framesOf splits what a client sends into frames. It reports whether there is
+// something a server can't go on after.
+func framesOf(in []byte) (frames [][]byte, senseless bool) {
+	for r := bytes.NewReader(in); ; {
+		frame, err := wire.ReadFrame(r, nil, 1048575)
+		if err != nil {
+			return frames, err != io.EOF && err != io.ErrUnexpectedEOF
+		}
+		payload := frame[wire.FrameHeader:]
+		if frames == nil {
+			_, err = wire.ParseConnectRequest(payload)
+		} else {
+			_, _, err = wire.ParseRequestHeader(payload)
+		}
+		if err != nil {
+			return frames, true
+		}
+		frames = append(frames, payload)
+	}
+}
+
+// asksFor reports whether a connect request is for a session.
+func asksFor(connect []byte, session int64) bool {
+	req, err := wire.ParseConnectRequest(connect)
+	return err == nil && req.SessionID == session
+}
+
+// checkAnswers checks what came for what was sent.
+func checkAnswers(t *testing.T, sent, got [][]byte) {
+	if len(got) == 0 {
+		return
+	}
+	if len(sent) == 0 {
+		t.Fatalf("answers to what is no connect request: %x", got)
+	}
+	if hi, err := wire.ParseConnectResponse(got[0]); err != nil || hi.Check() != nil {
+		t.Errorf("connect answer %+v, %v", hi, err)
+	}
+	asked := sent[1:]
+	for _, frame := range got[1:] {
+		h, b, err := wire.ParseReplyHeader(frame)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nc.SetDeadline(time.Now().Add(10 * time.Second))
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if _, err := io.Copy(io.Discard, nc); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("neither an answer nor an end")
+		if h.Xid == wire.XidEvent && len(b) > 0 && wire.CheckEvent(b) == nil {
+			continue
+		}
+		if len(asked) == 0 {
+			t.Fatalf("an answer too many: %+v", h)
+		}
+		r, _, _ := wire.ParseRequestHeader(asked[0])
+		asked = asked[1:]
+		if r.Xid == wire.XidEvent {
+			return // looks like an event itself
+		}
+		if want := r.Xid; h.Xid != want && (r.Op != wire.OpPing || h.Xid != wire.XidPing) {
+			t.Fatalf("answer to %d, want %d", h.Xid, want)
+		}
+		// A multi may make kinds of nodes whose results that client can't read.
+		if h.Err == wire.CodeOK && r.Op != wire.OpMulti {
+			if err := wire.CheckReply(r.Op, b); err != nil {
+				t.Error(err)
 			}
+		} else if h.Err != wire.CodeOK && len(b) > 0 {
+			t.Errorf("a body of %d bytes behind %v", len(b), h.Err)
+		}
+	}
+}
+
+// FuzzServerPath has a server look at any path. It takes all that the library
+// takes for a lock, and no path leads elsewhere than it says.
+func FuzzServerPath(f *testing.F) {
+	for _, p := range []string{"/a", "/a/b", "", "/", "a", "//", "/a/", "/a//b", "/a/../b", "/.", "/zookeeper/quota",
+		"/a\x00", "/a\x7f", "/\ud7ff\uf900\uffef", "/\ufff0", "/😀", "/\xff"} {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		synctest.Test(t, func(t *testing.T) {
+			s := zktest.Run(t)
+			c := open(t, s)
+			at := 1
+			for ; strings.Contains(path[min(at, len(path)):], "/"); at++ {
+				at += strings.IndexByte(path[at:], '/')
+				c.do(wire.OpCreate, crt(path[:at], 0)...) // what is above it
+			}
+			r, _ := c.do(wire.OpCreate, crt(path, 0)...)
+			if r.closed {
+				t.Fatal("the connection is closed")
+			}
+			if znode.ValidPath(path) == nil && r.Err != wire.CodeOK {
+				t.Errorf("%q: %v", path, r.Err)
+			}
+			_, st, there := s.Get(path)
+			if r.Err == wire.CodeOK {
+				if !there || st.Czxid != r.Zxid || gopath.Clean(path) != path {
+					t.Errorf("%q: made, and there %v", path, there)
+				}
+				c.ok(wire.OpDelete, path, -1)
+			}
+			whole(t, s, "/")
 		})
-		_, _ = nc.Write(in)
-		other.ping()
-		other.do(wire.OpGetChildren, "/", false)
-		nc.Close()
-		wg.Wait()
-		s.Close() // what was read before the end may still be carried out
-		whole(t, s, "/")
 	})
 }
 
 // whole checks that a node and what is below it fit together.
 func whole(t *testing.T, s *zktest.Server, path string) {
+	t.Helper()
 	_, st, ok := s.Get(path)
 	names := s.Children(path)
 	if !ok || int(st.NumChildren) != len(names) {
@@ -62,46 +197,5 @@ func whole(t *testing.T, s *zktest.Server, path string) {
 	}
 	for _, name := range names {
 		whole(t, s, strings.TrimSuffix(path, "/")+"/"+name)
-	}
-}
-
-func BenchmarkServerStart(b *testing.B) {
-	for b.Loop() {
-		s := zktest.New()
-		s.Addr()
-		s.Close()
-	}
-}
-
-func BenchmarkServer(b *testing.B) {
-	for _, kind := range []string{"exists", "create+delete"} {
-		b.Run(kind, func(b *testing.B) {
-			s := zktest.Run(b)
-			work := make(chan struct{})
-			var wg sync.WaitGroup
-			for i := range 8 {
-				c := rawDial(b, net.DialTimeout, s.Addr())
-				if !c.hello(wire.ConnectRequest{Timeout: 10_000}) {
-					b.Fatal("no session")
-				}
-				path := "/n" + string(rune('a'+i))
-				wg.Go(func() {
-					for range work {
-						if kind == "exists" {
-							c.do(wire.OpExists, "/", false)
-							continue
-						}
-						c.do(wire.OpCreate, crt(path, eph)...)
-						c.do(wire.OpDelete, path, -1)
-					}
-				})
-			}
-			b.ResetTimer()
-			for range b.N {
-				work <- struct{}{}
-			}
-			close(work)
-			wg.Wait()
-		})
 	}
 }

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"math"
 	"path"
 	"slices"
 
@@ -30,7 +31,7 @@ type znode struct {
 	czxid, mzxid, pzxid int64
 	ctime, mtime        int64
 	version, aversion   int32
-	creates             int32 // of children, ever; wraps
+	creates             int32 // of children, ever; stays at its highest
 
 	names []string       // of the children, in no order that means anything
 	index map[string]int // of a child in names
@@ -181,18 +182,19 @@ func (t *tree) apply(c *change, x *txn) (undo func()) {
 	switch c.op {
 	case wire.OpCreate:
 		parent := t.nodes[parentOf(c.path)]
-		pzxid := parent.pzxid
+		creates, pzxid := parent.creates, parent.pzxid
 		n := &znode{
 			path: c.path, data: c.data, acl: c.acl, kind: c.kind, owner: c.owner, ttl: c.ttl,
 			czxid: x.zxid, mzxid: x.zxid, pzxid: x.zxid, ctime: x.at, mtime: x.at,
 		}
-		parent.creates++
-		parent.pzxid = x.zxid
+		if creates < math.MaxInt32 { // then neither is set, as in ZooKeeper
+			parent.creates++
+			parent.pzxid = x.zxid
+		}
 		t.add(n)
 		return func() {
 			t.remove(n)
-			parent.creates--
-			parent.pzxid = pzxid
+			parent.creates, parent.pzxid = creates, pzxid
 		}
 	case wire.OpDelete:
 		n, parent := t.nodes[c.path], t.nodes[parentOf(c.path)]

@@ -1,0 +1,5 @@
+//go:build !race
+
+package zktest_test
+
+const raceEnabled = false
