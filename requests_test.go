@@ -251,7 +251,7 @@ func TestRequestsOfARefusedTry(t *testing.T) {
 // own would leave it.
 func TestLesson31_TimedOutTriesLeaveNothing(t *testing.T) {
 	const tries = 10_000
-	onServers(t, func(t *testing.T, z *site) {
+	onServersInTurn(t, func(t *testing.T, z *site) {
 		holder, s := z.dial(t), z.dial(t)
 		p := lockPath(t)
 		held := zksync.NewMutex(holder, p)

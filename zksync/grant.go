@@ -53,7 +53,11 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 	l.countLocked(r)
 	l.mu.Unlock()
 	go func() {
-		_ = l.s.remove(r.e)
+		err := l.s.remove(r.e)
+		if r.rel != nil {
+			r.rel.err = err
+			close(r.rel.done)
+		}
 		close(removed)
 	}()
 	brief(removed)

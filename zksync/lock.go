@@ -44,6 +44,7 @@ type run struct {
 	counted  bool          // among those to be cleaned up
 	placed   chan struct{} // closed once it stands in line; nil if it always has
 	done     chan struct{} // closed when its goroutine ends
+	rel      *release      // what whoever gave the lock back waits for, if it is the deletion
 }
 
 // enter returns the session's lock for path, and counts the caller in.

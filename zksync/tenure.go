@@ -268,7 +268,11 @@ func (l *lock) renewLocked(t *tenure, alone bool) *release {
 			l.follow(t.e, w)
 		}
 		r.lease = lease
-		if ctx.Err() == nil && !errors.Is(err, queue.ErrNotAlone) {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			r.rel = rel // nobody wants the node any more: its deletion has the answer
+			return err
+		case !errors.Is(err, queue.ErrNotAlone):
 			rel.err = err
 		}
 		close(rel.done)

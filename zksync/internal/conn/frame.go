@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
@@ -96,7 +97,9 @@ func (f *framed) Write(p []byte) (int, error) {
 			// (lesson 58). What it had seen when it connected is right.
 			p = append([]byte(nil), p...)
 			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
-			f.rearm.Do(func() { close(f.rearmed) })
+			if f.l.owed.Add(-1) <= 0 {
+				f.rearm.Do(func() { close(f.rearmed) })
+			}
 		} else if setsWatch(h.Op, payload) {
 			f.l.watched.Store(true)
 		}
@@ -151,6 +154,8 @@ func (f *framed) check(payload []byte) error {
 	h, body, err := wire.ParseReplyHeader(payload)
 	if err == nil && h.Xid == wire.XidEvent {
 		err = wire.CheckEvent(body)
+	} else if err == nil && h.Xid == wire.XidPing && defect.On(defect.ClockOfPings) {
+		f.l.c.heard()
 	} else if err == nil && h.Xid >= 0 {
 		f.awaitSetWatches()
 		f.mu.Lock()
@@ -188,6 +193,9 @@ func (f *framed) handshake(payload []byte) error {
 		f.l.watched.Store(false) // they went with the session before
 	}
 	f.rearming, f.shaken = f.l.watched.Load(), time.Now()
+	if f.rearming {
+		f.l.owed.Store(max(f.l.owed.Load(), 0) + 1)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ready = true
@@ -211,8 +219,9 @@ func setsWatch(op wire.Op, payload []byte) bool {
 
 // awaitSetWatches holds back a connection's first answer until the client has
 // taken stock of the watches that it sets again: it reads its last zxid for
-// that without a lock, while answers change it. A client that has none left
-// says nothing; the wait for it is short.
+// that without a lock, while answers change it. What it could not send on an
+// earlier connection comes first, and says nothing of this one. A client that
+// has none left says nothing; the wait for it is short.
 func (f *framed) awaitSetWatches() {
 	if !f.rearming {
 		return
@@ -223,6 +232,7 @@ func (f *framed) awaitSetWatches() {
 	select {
 	case <-f.rearmed:
 	case <-t.C:
+		f.l.owed.Store(0)
 	}
 }
 

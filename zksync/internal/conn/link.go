@@ -31,7 +31,8 @@ type link struct {
 	ec   <-chan zk.Event // closed when the client's loop has ended
 	done chan struct{}   // closed by kill: never dials again
 
-	watched atomic.Bool // a watch was asked for in this session
+	watched atomic.Bool  // a watch was asked for in this session
+	owed    atomic.Int32 // SetWatches that the client has made, or is about to, and not sent
 
 	mu     sync.Mutex
 	dead   bool

@@ -44,6 +44,15 @@ func patience(t time.Duration) time.Duration {
 	return t / 2
 }
 
+// heard counts a ping as a proof, which is a mistake to be made on demand.
+func (c *Conn) heard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.Up {
+		c.contact = time.Now()
+	}
+}
+
 // Guard asks for the life of a session to be proven every sixth of its
 // timeout, with a transaction that names a node.
 type Guard struct {
@@ -196,6 +205,10 @@ func (c *Conn) gone(path string) {
 
 // probe checks the nodes, a bounded number in each transaction.
 func (c *Conn) probe(paths []string, out chan<- probeResult) {
+	if defect.On(defect.ClockOfPings) {
+		out <- probeResult{}
+		return
+	}
 	const most = 32 << 10 // bytes of a request, far below what any server takes
 	for len(paths) > 0 {
 		n, size := 0, 0

@@ -17,8 +17,10 @@ const (
 	OwnMissing                        // whose node is not in line counts as the first
 	LaterLoss                         // a hold is lost after 2T without contact
 	ClockOfReads                      // reads prove that the session lives
+	ClockOfPings                      // pings prove that the session lives, and nothing else is asked
 	KeptWatches                       // watches of the connection before count, and are not set again
-	ZeroReadGrant                     // a turn is believed without a read after a reconnect, too
+	LongWatches                       // watches outlive their connection, as the client sets them again: no mistake alone
+	ZeroReadGrant                     // a turn is believed without a read whatever connection the watches were set on
 	ForgottenDelete                   // the node of a wait that was cancelled stays
 	DeleteOnce                        // a deletion whose outcome is not known is not tried again
 	NoUndo                            // a grant that raced with the end of its call stays
@@ -35,7 +37,8 @@ const (
 var names = [...]string{
 	NoSync: "NoSync", NoLookup: "NoLookup", NoSweep: "NoSweep", NoOwnerCheck: "NoOwnerCheck",
 	StringOrder: "StringOrder", GrantOnTie: "GrantOnTie", OwnMissing: "OwnMissing",
-	LaterLoss: "LaterLoss", ClockOfReads: "ClockOfReads", KeptWatches: "KeptWatches", ZeroReadGrant: "ZeroReadGrant",
+	LaterLoss: "LaterLoss", ClockOfReads: "ClockOfReads", ClockOfPings: "ClockOfPings",
+	KeptWatches: "KeptWatches", LongWatches: "LongWatches", ZeroReadGrant: "ZeroReadGrant",
 	ForgottenDelete: "ForgottenDelete", DeleteOnce: "DeleteOnce", NoUndo: "NoUndo", NoPassOn: "NoPassOn",
 	FreedLoss: "FreedLoss", BlindHandoff: "BlindHandoff", SharedHold: "SharedHold", BlindReentry: "BlindReentry",
 	SequenceFence: "SequenceFence", DoneAcquires: "DoneAcquires", SilentLoss: "SilentLoss",

@@ -288,9 +288,12 @@ func (e *Entry) disown() {
 	}
 }
 
-// foreign tells whether a node that should be a session's is another one's.
-func foreign(owner, session int64) bool {
-	return owner != session && !defect.On(defect.NoOwnerCheck)
+// ownerOf is the session that owns a node, which should be the one given.
+func ownerOf(stat *zk.Stat, session int64) int64 {
+	if defect.On(defect.NoOwnerCheck) {
+		return session
+	}
+	return stat.EphemeralOwner
 }
 
 // sweep deletes a node of this process that nobody answers for, if it is of a

@@ -125,7 +125,7 @@ func (e *Entry) learn(i int) error {
 	if err != nil {
 		return err
 	}
-	if foreign(w.Stat.EphemeralOwner, e.session) {
+	if ownerOf(&w.Stat, e.session) != e.session {
 		return errAgain
 	}
 	e.fence.Store(fenceOf(e.nodes[i], w.Stat.Czxid))
@@ -172,7 +172,7 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	if err != nil {
 		return err
 	}
-	if foreign(wo.Stat.EphemeralOwner, e.session) {
+	if ownerOf(&wo.Stat, e.session) != e.session {
 		return errAgain
 	}
 	e.fence.Store(fenceOf(e.nodes[i], wo.Stat.Czxid))

@@ -27,8 +27,8 @@ type claim struct {
 	at   int64        // the call, in the history
 	from int64        // the grant
 
-	over   bool // guarded by w.mu
-	passed bool // to the next goroutine of the process, perhaps
+	over bool // guarded by w.mu
+	void bool // the node had gone when it was granted, which could not be known
 }
 
 // made reports whether a node's data is of this process.
@@ -74,16 +74,33 @@ func (w *world) exists(node string) bool {
 	return ok
 }
 
+// blurs are the faults under which what a process goes by may be any age: it is
+// connected, and doesn't hear.
+var blurs = []string{"deaf", "mute", "blackhole", "delay", "lag", "lagged loss", "cut"}
+
+// unawareLocked is forcedLocked for a grant: that is made on what a server says
+// on the connection that stands, which is no older than the way it takes, unless
+// a fault makes that longer.
+func (w *world) unawareLocked(p *process, path string) bool {
+	if p.murky > 0 || time.Since(p.clear) < timeout/3 {
+		return w.forcedLocked(p, path)
+	}
+	return w.takenLocked(p, path, 4*w.latency+20*time.Millisecond) || p.dead.Load() || p.closing.Load()
+}
+
 // forcedLocked reports whether a lock of the process on the path was taken away
 // so short a time ago that it need not know.
 func (w *world) forcedLocked(p *process, path string) bool {
-	now := time.Now()
+	return w.takenLocked(p, path, excuse) || p.dead.Load() || p.closing.Load()
+}
+
+func (w *world) takenLocked(p *process, path string, ago time.Duration) bool {
 	for _, what := range []string{p.name, path} {
-		if t, ok := w.taken[what]; ok && now.Sub(t) <= excuse {
+		if t, ok := w.taken[what]; ok && time.Since(t) <= ago {
 			return true
 		}
 	}
-	return p.dead.Load() || p.closing.Load()
+	return false
 }
 
 // granted notes a grant, and looks whether there may be one.
@@ -105,13 +122,16 @@ func (w *world) granted(wk *worker, path string, h *zksync.Hold, call int64) *cl
 		return c
 	}
 	w.logLocked("%s holds %s by %s", c.who, path, c.node)
-	forced := w.forcedLocked(c.p, path)
+	forced := w.unawareLocked(c.p, path)
+	c.void = !stands && forced
 	if !stands && !forced {
 		w.wrongLocked("granted: %s got %s without a node that is first in line (%s)", c.who, path, first)
 	}
 	for _, o := range w.active[path] {
 		alive := w.exists(o.node)
 		switch {
+		case h != nil && c.void:
+			continue // the place may have been free again before c could say it has it
 		case o.hold == nil && o.p == c.p:
 			// Alive or lost, it keeps the place until its Unlock.
 		case o.hold == nil && !alive, !alive && w.forcedLocked(o.p, path):
@@ -141,16 +161,18 @@ func (w *world) endLocked(c *claim) bool {
 	}
 	c.over = true
 	w.active[c.path] = slices.DeleteFunc(w.active[c.path], func(o *claim) bool { return o == c })
-	if c.hold != nil {
-		now := w.nextLocked()
-		w.owners.add(c.path, acquire{c.who}, true, c.at, c.from)
-		// What was taken away by force may have gone to the next one already.
-		call := now
-		if w.forcedLocked(c.p, c.path) {
-			call = c.from
-		}
-		w.owners.add(c.path, release{c.who}, true, call, now)
+	if c.void {
+		return true
 	}
+	now := w.nextLocked()
+	w.owners.add(c.path, acquire{c.who}, true, c.at, c.from)
+	// What was taken away by force may have gone to the next one already, and so
+	// may a plain lock, whose holder isn't told.
+	call := now
+	if w.forcedLocked(c.p, c.path) || c.hold == nil && !w.exists(c.node) {
+		call = c.from
+	}
+	w.owners.add(c.path, release{c.who}, true, call, now)
 	return true
 }
 
@@ -187,7 +209,7 @@ func (c *claim) released(stood bool, err error, connects int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.logLocked("%s has given %s back: %v", c.who, c.path, err)
-	if c.hold == nil && (c.passed || w.forcedLocked(c.p, c.path)) {
+	if c.hold == nil && w.forcedLocked(c.p, c.path) {
 		return // it may have been handed over without a request
 	}
 	if err == nil && !stood && c.node != "" && !c.p.dead.Load() {

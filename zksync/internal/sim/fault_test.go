@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -18,6 +19,17 @@ func (w *world) inflict(f fault) {
 		some = p.doors[f.n%3-1 : f.n%3]
 	}
 	w.log("fault %v to %s", f, p.name)
+	if slices.Contains(blurs, f.kind) {
+		w.mu.Lock()
+		p.murky++
+		w.mu.Unlock()
+		defer func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			p.murky--
+			p.clear = time.Now()
+		}()
+	}
 	during := func(begin, end func(*zktest.Door)) {
 		for _, d := range some {
 			begin(d)
@@ -53,6 +65,13 @@ func (w *world) inflict(f fault) {
 		during(func(d *zktest.Door) { d.Blackhole(true, true) }, heal)
 	case "away":
 		during(func(d *zktest.Door) { d.Refuse(true); d.Disconnect(0) }, heal)
+	case "hang":
+		// A proxy that keeps one dial waiting for longer than was asked for.
+		until := make(chan struct{})
+		p.hang.Store(&until)
+		time.Sleep(f.lasts)
+		p.hang.CompareAndSwap(&until, nil)
+		close(until)
 	case "lose":
 		w.lose(p, []string{"create", "delete", "multi", "create"}[f.n%4])
 	case "lagged loss":

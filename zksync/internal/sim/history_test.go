@@ -125,10 +125,10 @@ func (w *world) check() {
 		for _, p := range w.paths {
 			ops := slices.Clone(h.ops[p])
 			if res := porcupine.CheckOperationsTimeout(h.model, ops, 10*time.Second); res != porcupine.Ok {
-				w.wrong("history: %s of %s: %v", h.name, p, res)
+				w.bad = append(w.bad, fmt.Sprintf("history: %s of %s: %v", h.name, p, res))
 				slices.SortFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 				for _, o := range ops {
-					w.log("%d-%d %s", o.Call, o.Return, h.model.DescribeOperation(o.Input, o.Output))
+					w.trace = append(w.trace, fmt.Sprintf("%d-%d %s", o.Call, o.Return, h.model.DescribeOperation(o.Input, o.Output)))
 				}
 			}
 		}

@@ -17,6 +17,8 @@ const (
 // goroutines of a moment take turns does not.
 type plan struct {
 	seed    uint64
+	full    bool
+	story   string
 	paths   []string
 	handoff int
 	latency time.Duration
@@ -38,12 +40,19 @@ type op struct {
 	wait  time.Duration // the call's deadline; 0: none
 	work  time.Duration // under the lock, or for sleep
 	again bool          // enters again on the way
+	cut   bool          // cancelled when somebody gives the lock back
 }
 
 func (o op) String() string {
+	if o.kind == "sleep" {
+		return fmt.Sprintf("sleep %v", o.work)
+	}
 	text := fmt.Sprintf("%s %d", o.kind, o.path)
-	if o.kind != "lock" && o.kind != "trylock" && o.kind != "sleep" && o.kind != "done" {
+	if o.kind != "lock" && o.kind != "trylock" && o.kind != "done" {
 		text += fmt.Sprintf(" within %v", o.wait)
+		if o.cut {
+			text += " or the next release"
+		}
 	}
 	if o.kind != "done" {
 		text += fmt.Sprintf(" for %v", o.work)
@@ -72,25 +81,45 @@ var opKinds = []string{"lock", "lock", "lockctx", "lockctx", "trylock", "hold", 
 	"do", "do", "as", "as", "sleep", "done"}
 
 var faultKinds = []string{"expire", "disconnect", "disconnect", "deaf", "mute", "blackhole", "blackhole", "lose", "lose", "lose",
-	"delay", "lag", "cut", "cut", "cut", "cut", "restart", "renew", "break", "break", "sequence", "reap", "lagged loss", "lagged loss", "away"}
+	"delay", "lag", "cut", "cut", "cut", "cut", "restart", "renew", "break", "break", "sequence", "reap", "lagged loss", "lagged loss", "away", "hang"}
 
-func newPlan(seed uint64) plan {
-	r := rand.New(rand.NewPCG(seed, 1))
-	p := plan{seed: seed, handoff: []int{16, 2, 0}[r.IntN(3)]}
+// The size of a full plan: so many places for processes, goroutines in each.
+const (
+	fullSlots      = 4
+	fullGoroutines = 4
+)
+
+// newPlan makes the plan of a seed. A full one has all its places taken, by
+// processes with all their goroutines, and faults.
+func newPlan(seed uint64, full bool) plan {
+	size := uint64(1)
+	if full {
+		size = 2
+	}
+	r := rand.New(rand.NewPCG(seed, size))
+	p := plan{seed: seed, full: full, handoff: []int{16, 2, 0}[r.IntN(3)]}
 	for i := range 1 + r.IntN(3)*r.IntN(2) {
 		p.paths = append(p.paths, fmt.Sprintf("/l%d", i))
 	}
 	if r.IntN(2) == 0 {
 		p.latency = time.Duration(1+r.IntN(20)) * time.Millisecond
 	}
-	for range 2 + r.IntN(3) {
+	slots, faults := 2+r.IntN(fullSlots-1), r.IntN(8)
+	if full {
+		slots, faults = fullSlots, max(faults, 1)
+	}
+	for range slots {
 		var lives []life
 		for n := 1 + r.IntN(2); len(lives) < n; {
 			l := life{end: pick(r, "", "", "", "close", "shutdown", "crash"), at: span(r, 3*timeout)}
 			if len(lives) < n-1 {
 				l.end = pick(r, "crash", "crash", "close", "shutdown")
 			}
-			for range 1 + r.IntN(4) {
+			goroutines := 1 + r.IntN(fullGoroutines)
+			if full {
+				goroutines = fullGoroutines
+			}
+			for range goroutines {
 				var ops []op
 				for range 2 + r.IntN(5) {
 					ops = append(ops, newOp(r, len(p.paths)))
@@ -106,19 +135,17 @@ func newPlan(seed uint64) plan {
 	if r.IntN(3) == 0 {
 		within, most = timeout, timeout/4
 	}
-	for range r.IntN(8) {
+	for range faults {
 		p.faults = append(p.faults, fault{
 			kind: faultKinds[r.IntN(len(faultKinds))], slot: r.IntN(len(p.slots)), path: r.IntN(len(p.paths)),
 			at: span(r, within), lasts: span(r, most), n: r.IntN(1000),
 		})
 	}
-	if r.IntN(4) == 0 {
-		// Somebody who holds is cut off for longer than its session lives.
-		i := r.IntN(len(p.slots))
-		p.slots[i][0].programs[0][0] = op{kind: pick(r, "as", "as", "hold", "lock"), path: r.IntN(len(p.paths)), wait: timeout,
-			work: timeout + 2*tick + span(r, timeout), again: true}
-		p.faults = append(p.faults, fault{kind: pick(r, "blackhole", "away", "deaf", "cut"), slot: i,
-			at: span(r, timeout/4), lasts: timeout + 2*tick + span(r, timeout)})
+	// Every second program has a story too, each in its turn.
+	if n := seed / 2; seed%2 == 1 {
+		st := stories[n%uint64(len(stories))]
+		p.story = st.name
+		st.tell(r, &p)
 	}
 	return p
 }
@@ -130,6 +157,7 @@ func newOp(r *rand.Rand, paths int) op {
 	if r.IntN(5) == 0 {
 		o.work = span(r, 2*timeout)
 	}
+	o.cut = r.IntN(8) == 0
 	o.wait = time.Duration(1+r.IntN(40)) * 20 * time.Millisecond
 	if r.IntN(3) == 0 {
 		o.wait = span(r, 2*timeout)
@@ -161,7 +189,7 @@ func (p plan) longest() time.Duration {
 
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: paths %v, handoff %d, latency %v\n", p.seed, p.paths, p.handoff, p.latency)
+	fmt.Fprintf(&b, "seed %d: paths %v, handoff %d, latency %v, story %q\n", p.seed, p.paths, p.handoff, p.latency, p.story)
 	for i, lives := range p.slots {
 		for j, l := range lives {
 			fmt.Fprintf(&b, "  process %d.%d", i, j)
@@ -169,13 +197,36 @@ func (p plan) String() string {
 				fmt.Fprintf(&b, ", %s after %v", l.end, l.at)
 			}
 			b.WriteByte('\n')
-			for _, ops := range l.programs {
-				fmt.Fprintf(&b, "    %v\n", ops)
+			for k, ops := range l.programs {
+				fmt.Fprintf(&b, "    p%d.%d/%d %v\n", i, j, k, ops)
 			}
 		}
 	}
-	for _, f := range p.faults {
-		fmt.Fprintf(&b, "  fault %v\n", f)
+	for i, f := range p.faults {
+		fmt.Fprintf(&b, "  fault f%d %v\n", i, f)
 	}
 	return b.String()
+}
+
+// drop leaves a part of the plan out: "p1", "p1.0" or "p1.0/2", as String calls
+// processes and goroutines, or the fault "f3". It reports false if there is no
+// such part.
+func (p *plan) drop(what string) bool {
+	found := false
+	for i, lives := range p.slots {
+		for j, l := range lives {
+			for g := range l.programs {
+				switch what {
+				case fmt.Sprintf("p%d", i), fmt.Sprintf("p%d.%d", i, j), fmt.Sprintf("p%d.%d/%d", i, j, g):
+					l.programs[g], found = nil, true
+				}
+			}
+		}
+	}
+	for i := range p.faults {
+		if what == fmt.Sprintf("f%d", i) {
+			p.faults[i].kind, found = "none", true
+		}
+	}
+	return found
 }

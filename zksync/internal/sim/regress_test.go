@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,46 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 		h = <-next
 		if _, stat, _ := srv.Get(h.Node()); h.Fence() != stat.Czxid {
 			t.Errorf("fence %#x, want its node's %#x", h.Fence(), stat.Czxid)
+		}
+	})
+}
+
+// A waiter to whom a lock would be handed over may leave before it is known
+// whether there is anything to hand over. Unlock then tells what became of the
+// node.
+func TestUnlockWhoseHeirLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial),
+			zksync.WithSessionTimeout(3*time.Second), zksync.WithLogger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		mu := zksync.NewMutex(s, "/l")
+		mu.Lock()
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			defer cancel()
+			if err := mu.LockContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("LockContext: %v, want its deadline", err)
+			}
+		}()
+		time.Sleep(time.Second)
+		srv.Blackhole(true, false)
+		time.Sleep(4 * time.Second) // the session is over
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if err := mu.UnlockContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Unlock, unheard: %v, want its deadline", err)
+		}
+		srv.Heal()
+		if err := mu.LockContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := mu.UnlockContext(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -3,9 +3,14 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,15 +18,35 @@ import (
 )
 
 var (
-	simFor   = flag.Duration("sim.duration", 3*time.Second, "how long TestPrograms runs")
-	simSeed  = flag.Uint64("sim.seed", 0, "the one program that TestPrograms runs, with its trace")
-	simCount = flag.Int("sim.programs", 0, "how many programs TestPrograms runs, however long that takes")
-	simTries = flag.Int("sim.tries", 1, "how often to run the program of -sim.seed until it fails")
-	simAll   = flag.Bool("sim.all", false, "don't stop at the first program that fails")
-	simFirst = flag.Uint64("sim.first", 1, "the seed of the first program")
+	simFor      = flag.Duration("sim.duration", 3*time.Second, "how long TestPrograms runs")
+	simCount    = flag.Uint64("sim.programs", 0, "how many programs TestPrograms runs, however long that takes")
+	simFirst    = flag.Uint64("sim.first", 1, "the seed of the first program; 0: a random one")
+	simFull     = flag.Bool("sim.full", false, "only programs of 4 sessions with 4 goroutines each, and faults")
+	simParallel = flag.Int("sim.parallel", runtime.GOMAXPROCS(0), "how many programs TestPrograms runs at a time")
+	simAll      = flag.Bool("sim.all", false, "don't stop at the first program that fails")
+	simSeed     = flag.Uint64("sim.seed", 0, "the one program that TestPrograms runs, with its trace")
+	simTries    = flag.Int("sim.tries", 1, "how often to run the program of -sim.seed, until it fails")
+	simWithout  = flag.String("sim.without", "", "what to leave out of the program of -sim.seed, with commas between: p1, p1.0, p1.0/2, f3")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A program that takes longer than this is not coming to an end.
+const endless = 2 * time.Minute
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// A panic shows all goroutines: simulate's plan begins with the seed.
+	debug.SetTraceback("all")
+	goleak.VerifyTestMain(m)
+}
+
+// again is the command that runs the plan once more.
+func (p plan) again() string {
+	cmd := fmt.Sprintf("go test ./zksync/internal/sim -run TestPrograms -sim.seed=%d -sim.tries=100", p.seed)
+	if p.full {
+		cmd += " -sim.full"
+	}
+	return cmd
+}
 
 // report tells what is wrong, and how to see it again.
 func (w *world) report(t *testing.T) {
@@ -29,51 +54,82 @@ func (w *world) report(t *testing.T) {
 	if len(w.bad) == 0 {
 		return
 	}
-	t.Errorf("go test ./zksync/internal/sim -run TestPrograms -sim.seed=%d\n%s\n%s", w.seed,
-		strings.Join(w.bad, "\n"), w.plan)
+	t.Errorf("%s\n%s\n%s", w.again(), strings.Join(w.bad, "\n"), w.plan)
 	t.Log("\n" + strings.Join(w.trace, "\n"))
 }
 
 // Random programs under random faults keep what the package promises.
 func TestPrograms(t *testing.T) {
 	if *simSeed != 0 {
-		// How goroutines take turns is not the seed's: several tries.
-		for range *simTries {
-			if w := simulate(t, *simSeed); len(w.bad) > 0 || *simTries == 1 {
-				w.report(t)
-				if len(w.bad) == 0 {
-					t.Log("\n" + strings.Join(w.trace, "\n"))
-				}
-				return
-			}
-		}
+		runOne(t)
 		return
 	}
-	start, n := time.Now(), 0
-	for seed := *simFirst; ; seed++ {
-		if *simCount > 0 && n >= *simCount || *simCount == 0 && time.Since(start) > *simFor {
-			break
-		}
-		n++
-		simulate(t, seed).report(t)
-		if t.Failed() && !*simAll {
-			break
-		}
+	first := *simFirst
+	if first == 0 {
+		first = 1 + rand.Uint64N(1<<40)
 	}
-	t.Logf("%d programs in %v", n, time.Since(start).Round(time.Millisecond))
+	var next atomic.Uint64
+	start := time.Now()
+	more := func() (seed uint64, ok bool) {
+		if t.Failed() && !*simAll || *simCount == 0 && time.Since(start) > *simFor {
+			return 0, false
+		}
+		n := next.Add(1)
+		if *simCount > 0 && n > *simCount {
+			return 0, false
+		}
+		return first + n - 1, true
+	}
+	var done atomic.Uint64
+	t.Run("at once", func(t *testing.T) {
+		for i := range max(*simParallel, 1) {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				for seed, ok := more(); ok; seed, ok = more() {
+					simulate(t, newPlan(seed, *simFull)).report(t)
+					done.Add(1)
+				}
+			})
+		}
+	})
+	n, took := done.Load(), time.Since(start)
+	t.Logf("%d programs, seeds %d to %d, in %v: %.0f a second", n, first, first+n-1,
+		took.Round(time.Millisecond), float64(n)/took.Seconds())
 }
 
-// The seeds in testdata/seeds have failed once; each line is one, with what it
-// was.
+// runOne runs the program of -sim.seed. How its goroutines take turns is not the
+// seed's: hence several tries.
+func runOne(t *testing.T) {
+	p := newPlan(*simSeed, *simFull)
+	for what := range strings.SplitSeq(*simWithout, ",") {
+		if what != "" && !p.drop(what) {
+			t.Fatalf("-sim.without: no %s in\n%s", what, p)
+		}
+	}
+	var w *world
+	for n := range max(*simTries, 1) {
+		if w = simulate(t, p); len(w.bad) > 0 {
+			t.Logf("failed at try %d", n+1)
+			w.report(t)
+			return
+		}
+	}
+	t.Logf("%s\n%s", p, strings.Join(w.trace, "\n"))
+}
+
+// The seeds in testdata/seeds have failed once; each line is one, perhaps of a
+// full program, with what it was.
 func TestCorpus(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "seeds"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
+		number, full := strings.CutPrefix(line, "full ")
 		var seed uint64
-		if n, _ := fmt.Sscan(line, &seed); n == 1 {
-			simulate(t, seed).report(t)
+		if n, _ := fmt.Sscan(number, &seed); n != 1 {
+			t.Fatalf("testdata/seeds: no seed in %q", line)
 		}
+		simulate(t, newPlan(seed, full)).report(t)
 	}
 }

@@ -95,6 +95,11 @@ func (k *worker) step(o op) {
 	m := zksync.NewMutex(s, path)
 	ctx, cancel := context.WithTimeout(w.bg, o.wait)
 	defer cancel()
+	if o.cut {
+		w.mu.Lock()
+		w.cuts[path] = append(w.cuts[path], cancel)
+		w.mu.Unlock()
+	}
 	switch o.kind {
 	case "sleep":
 		time.Sleep(o.work)
@@ -149,14 +154,28 @@ func (k *worker) plain(o op, m zksync.Locker, c *claim) {
 func (k *worker) unlock(m zksync.Locker, c *claim) {
 	w := k.p.w
 	stood := w.exists(c.node)
-	c.passed = k.p.s.Load().Stats().Waiting > 0
 	w.mu.Lock()
 	w.endLocked(c)
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(w.bg, timeout/3)
 	defer cancel()
 	before := k.p.s.Load().Stats().Disconnects
-	c.released(stood, k.giveBack(m, ctx), before)
+	err := k.giveBack(m, ctx)
+	w.cutOne(c.path)
+	c.released(stood, err, before)
+}
+
+// cutOne cancels a call in the very moment in which it may be getting the lock.
+func (w *world) cutOne(path string) {
+	w.mu.Lock()
+	var cut context.CancelFunc
+	if all := w.cuts[path]; len(all) > 0 {
+		cut, w.cuts[path] = all[0], all[1:]
+	}
+	w.mu.Unlock()
+	if cut != nil {
+		cut()
+	}
 }
 
 // giveBack is UnlockContext, whose panics are broken promises.
@@ -216,77 +235,7 @@ func (k *worker) hold(o op, c *claim) {
 	defer cancel()
 	before := k.p.s.Load().Stats().Disconnects
 	err := c.hold.Release(ctx)
+	w.cutOne(c.path)
 	k.checkRelease(err)
 	c.released(stood, err, before)
-}
-
-func (k *worker) do(o op, m zksync.Locker, ctx context.Context) {
-	w := k.p.w
-	entered := false
-	var c *claim
-	var work error
-	stop := func() bool { return true }
-	at := w.next()
-	k.call(o, w.bg, func() error {
-		w.mu.Lock()
-		path := w.paths[o.path]
-		w.mu.Unlock()
-		err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
-			entered = true
-			w.mu.Lock()
-			w.waits[path]--
-			w.mu.Unlock()
-			c = w.granted(k, path, h, at)
-			stop = c.watch()
-			k.use(o, c)
-			if o.again {
-				work = m.LockContext(ctx)
-				if work == nil {
-					c.entered()
-					work = k.giveBack(m, context.WithoutCancel(ctx))
-				}
-			}
-			if err := h.Err(); err != nil {
-				c.lost(err)
-			}
-			stop()
-			w.mu.Lock()
-			w.endLocked(c)
-			w.mu.Unlock()
-			return nil
-		})
-		if entered {
-			w.mu.Lock()
-			w.waits[path]++
-			w.mu.Unlock()
-			k.checkRelease(work)
-			k.checkRelease(err)
-			w.log("%s: do: %v", k.name, err)
-			return nil
-		}
-		return err
-	})
-}
-
-// as enters a lock twice for an owner.
-func (k *worker) as(o op, m zksync.Locker, ctx context.Context) {
-	w := k.p.w
-	at, ok := k.call(o, ctx, func() error { return m.LockContext(ctx) })
-	if !ok {
-		return
-	}
-	c := w.granted(k, w.paths[o.path], nil, at)
-	time.Sleep(o.work)
-	if o.again {
-		ctx, cancel := context.WithTimeout(w.bg, timeout)
-		defer cancel()
-		err := m.LockContext(ctx)
-		if err == nil {
-			c.entered()
-			k.giveBack(m, ctx)
-		} else if !k.allowed(o, err) {
-			w.wrong("error: %s: entering again: %v", k.name, err)
-		}
-	}
-	k.unlock(m, c)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +34,9 @@ type world struct {
 	stamp  int64    // counts the moments of the history
 	active map[string][]*claim
 	waits  map[string]int
-	taken  map[string]time.Time // from a path, or a process: when
-	broken map[string]time.Time // nodes deleted by hand
+	cuts   map[string][]context.CancelFunc // of calls that end with the next release
+	taken  map[string]time.Time            // from a path, or a process: when
+	broken map[string]time.Time            // nodes deleted by hand
 	fences map[string]int64
 	stores map[string]*store
 	owners history
@@ -63,16 +65,29 @@ type process struct {
 	doors   [2]*zktest.Door
 	dead    atomic.Bool // crashed: what it thinks counts no more
 	closing atomic.Bool
+	murky   int                           // guarded by w.mu: faults under which news may take any time
+	clear   time.Time                     // guarded by w.mu: when the last of these was over
+	hang    atomic.Pointer[chan struct{}] // what the next dial waits for
 }
 
-// simulate runs the plan of a seed, and returns what became of it.
-func simulate(t *testing.T, seed uint64) *world {
+// simulate runs a plan, and returns what became of it.
+func simulate(t *testing.T, p plan) *world {
 	w := &world{
-		plan: newPlan(seed), active: make(map[string][]*claim), waits: make(map[string]int),
+		plan: p, active: make(map[string][]*claim), waits: make(map[string]int),
 		taken: make(map[string]time.Time), broken: make(map[string]time.Time), fences: make(map[string]int64),
 		stores: make(map[string]*store), spent: make(map[string]bool),
+		cuts: make(map[string][]context.CancelFunc),
 	}
+	late := time.AfterFunc(endless, func() { panic("no end of: " + p.again()) })
+	defer late.Stop()
+	ended := false
+	defer func() {
+		if !ended { // a panic of this goroutine: a deadlock, or something left running
+			fmt.Fprintf(os.Stderr, "%s\n%s\n%s\n", p.again(), p, strings.Join(w.trace, "\n"))
+		}
+	}()
 	synctest.Test(t, func(*testing.T) { w.run() })
+	ended = true
 	w.check()
 	return w
 }
@@ -164,6 +179,9 @@ func (w *world) inhabit(i int, s *slot) {
 }
 
 func (p *process) dial(network, addr string, d time.Duration) (net.Conn, error) {
+	if until := p.hang.Swap(nil); until != nil {
+		<-*until
+	}
 	i := 0
 	if strings.HasPrefix(addr, "10.0.0.2") {
 		i = 1
