@@ -33,6 +33,7 @@ type tenure struct {
 
 	asked   context.Context // AcquireStart's
 	ctx     context.Context // HoldStart's
+	begun   bool            // HoldStart is somebody's to run
 	started bool            // HoldStart has run
 	ended   *Ending         // to be told by whoever runs HoldStart
 }
@@ -108,6 +109,7 @@ func (t *tenure) loseLocked(reason error) after {
 	}
 	t.lost = lost(reason)
 	s.stats.losses.Add(1)
+	s.stats.cleanup.Add(1) // before anybody sees the loss, and looks
 	unguard := t.unguardLocked()
 	var told []after
 	for h := range t.holds {
@@ -126,7 +128,6 @@ func (t *tenure) loseLocked(reason error) after {
 			f.run() // contexts first
 		}
 		unguard.run()
-		s.stats.cleanup.Add(1)
 		go func() { _ = s.remove(t.e) }()
 		if plain {
 			s.logger().Error("zksync: a lock without a handle was lost: its holder does not know",
@@ -167,8 +168,16 @@ func (t *tenure) endLocked(e Ending) after {
 	return func() { t.l.s.hook(func() { f(ctx, t.acq, e) }) }
 }
 
-// begin runs HoldStart in the goroutine of the call that got the lock.
+// begin runs HoldStart in the goroutine of the call that got the lock: of those
+// that enter it again, the first to come here.
 func (t *tenure) begin(ctx context.Context) {
+	t.l.mu.Lock()
+	begun := t.begun
+	t.begun = true
+	t.l.mu.Unlock()
+	if begun {
+		return
+	}
 	hctx := ctx
 	if f := t.l.s.cfg.tracer.HoldStart; f != nil {
 		hctx = f(ctx, t.acq)
@@ -269,12 +278,11 @@ func (l *lock) renewLocked(t *tenure, alone bool) *release {
 		}
 		r.lease = lease
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil, errors.Is(err, queue.ErrNotAlone):
 			r.rel = rel // nobody wants the node any more: its deletion has the answer
 			return err
-		case !errors.Is(err, queue.ErrNotAlone):
-			rel.err = err
 		}
+		rel.err = err
 		close(rel.done)
 		return err
 	})
@@ -284,7 +292,9 @@ func (l *lock) renewLocked(t *tenure, alone bool) *release {
 // remove deletes the node of a tenure that has ended.
 func (t *tenure) remove(rel *release) {
 	s, tr := t.l.s, t.l.s.cfg.tracer
-	ctx := t.ctx
+	t.l.mu.Lock()
+	ctx := t.ctx // HoldStart may be running: another goroutine may give the lock back
+	t.l.mu.Unlock()
 	started := tr.ReleaseStart == nil
 	s.stats.cleanup.Add(1)
 	run := func() {

@@ -127,3 +127,58 @@ func TestSessionThatEndedUnheard(t *testing.T) {
 		mu.Unlock()
 	})
 }
+
+// When no more hand-overs are due, the lock goes to the others in line by the
+// deletion of the node. That tells whether it was there.
+func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		s, door := dialTo(t, srv)
+		defer s.Close()
+		other, _ := dialTo(t, srv)
+		defer other.Close()
+		mu := zksync.NewMutex(s, "/l", zksync.WithHandoff(1))
+		if err := mu.LockContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		handed := make(chan error, 1)
+		go func() { handed <- mu.LockContext(context.Background()) }()
+		time.Sleep(20 * time.Millisecond)
+		next := make(chan error, 1)
+		go func() { next <- mu.LockContext(context.Background()) }()
+		elsewhere := make(chan error, 1)
+		go func() { elsewhere <- zksync.NewMutex(other, "/l").LockContext(context.Background()) }()
+		time.Sleep(20 * time.Millisecond)
+		door.LagUntilSync(true) // the connection stands on
+		srv.Expire(s.ID())
+		if err := mu.UnlockContext(t.Context()); err != nil {
+			t.Fatalf("Unlock that hands over: %v", err)
+		}
+		if err := <-handed; err != nil {
+			t.Fatal(err)
+		}
+		if err := mu.UnlockContext(t.Context()); !errors.Is(err, zksync.ErrLost) {
+			t.Errorf("Unlock: %v, want ErrLost", err)
+		}
+		door.LagUntilSync(false)
+		if err := <-elsewhere; err != nil {
+			t.Fatal(err)
+		}
+		zksync.NewMutex(other, "/l").Unlock()
+		if err := <-next; err != nil {
+			t.Fatal(err)
+		}
+		mu.Unlock()
+	})
+}
+
+func dialTo(t *testing.T, srv *zktest.Server) (*zksync.Session, *zktest.Door) {
+	door := srv.Door()
+	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(door.Dial),
+		zksync.WithSessionTimeout(timeout), zksync.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, door
+}
