@@ -95,16 +95,19 @@ func (c *conn) event(zxid int64, kind int32, p string) {
 // and tells it what has happened since.
 func (c *conn) setWatches(r *request) {
 	d, zxid := c.door, c.door.view.zxid
-	for _, p := range r.data1 {
-		switch n := d.view.at(p); {
-		case n == nil:
-			c.event(zxid, wire.EventDeleted, p)
-		case n.mzxid > r.zxid:
-			c.event(zxid, wire.EventDataChanged, p)
-		default:
-			d.data.add(p, c, watchOnce)
+	again := func(paths []string, table watchTable, changed int32, at func(*znode) int64) {
+		for _, p := range paths {
+			switch n := d.view.at(p); {
+			case n == nil:
+				c.event(zxid, wire.EventDeleted, p)
+			case at(n) > r.zxid:
+				c.event(zxid, changed, p)
+			default:
+				table.add(p, c, watchOnce)
+			}
 		}
 	}
+	again(r.data1, d.data, wire.EventDataChanged, func(n *znode) int64 { return n.mzxid })
 	for _, p := range r.exist {
 		if d.view.at(p) != nil {
 			c.event(zxid, wire.EventCreated, p)
@@ -112,16 +115,7 @@ func (c *conn) setWatches(r *request) {
 			d.data.add(p, c, watchOnce)
 		}
 	}
-	for _, p := range r.child {
-		switch n := d.view.at(p); {
-		case n == nil:
-			c.event(zxid, wire.EventDeleted, p)
-		case n.pzxid > r.zxid:
-			c.event(zxid, wire.EventChildrenChanged, p)
-		default:
-			d.child.add(p, c, watchOnce)
-		}
-	}
+	again(r.child, d.child, wire.EventChildrenChanged, func(n *znode) int64 { return n.pzxid })
 	for _, p := range r.persistent {
 		c.watchOn(p, watchOn)
 	}
