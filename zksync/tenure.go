@@ -277,8 +277,7 @@ func (l *lock) renewLocked(t *tenure, alone bool) *release {
 			l.follow(t.e, w)
 		}
 		r.lease = lease
-		switch {
-		case err != nil && ctx.Err() != nil, errors.Is(err, queue.ErrNotAlone):
+		if err != nil && ctx.Err() != nil || errors.Is(err, queue.ErrNotAlone) {
 			r.rel = rel // nobody wants the node any more: its deletion has the answer
 			return err
 		}
