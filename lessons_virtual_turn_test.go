@@ -62,13 +62,19 @@ func TestLesson59_OwnNodeGoesFirst(t *testing.T) {
 				t.Fatalf("%d: granted %s (%v) beside %s", i, g2.hold.Node(), g2.err, g.hold.Node())
 			default:
 			}
-			ok(t, g.hold.Release(short(t)))
-			g = get(t, second)
-			ok(t, g.err)
-			ok(t, g.hold.Release(short(t)))
+			passOn(t, g.hold, second)
 			isError(t, h.Release(short(t)), zksync.ErrLost)
 		}
 	})
+}
+
+// passOn gives a lock back, and takes and gives back what that grants.
+func passOn(t *testing.T, held *zksync.Hold, next <-chan grant) {
+	t.Helper()
+	ok(t, held.Release(short(t)))
+	g := get(t, next)
+	ok(t, g.err)
+	ok(t, g.hold.Release(short(t)))
 }
 
 // While a waiter is cut off its own node and its blocker go. Of what is told on
@@ -103,10 +109,7 @@ func TestLesson59_BlockerHeardOfFirst(t *testing.T) {
 		}
 		w.on(nil)
 		srv.Disconnect(b.ID())
-		ok(t, g.hold.Release(short(t)))
-		g = get(t, second)
-		ok(t, g.err)
-		ok(t, g.hold.Release(short(t)))
+		passOn(t, g.hold, second)
 		isError(t, h.Release(short(t)), zksync.ErrLost)
 	})
 }
