@@ -10,7 +10,7 @@
 //     faults for all of them and for the network. It is for your own tests too,
 //     whether they use this library or not.
 //   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs another
-//     command under a lock.
+//     command under a lock, and shows a lock at work.
 //
 // The examples of this page show the library at work; those of each type are on
 // the library's own page.

@@ -133,8 +133,8 @@
 // A release wakes one waiting session, and within a session one goroutine.
 // [Session.Stats] counts requests, grants, hand-overs and losses.
 //
-// A session has a receive buffer of 1.5 MB, which the ZooKeeper client
-// allocates at each connection, and a send buffer of 136 KiB. A lock that
+// A session has a send buffer of 136 KiB and a receive buffer of 16 KiB, which
+// grows for a large answer. A lock that
 // nobody uses has neither memory nor goroutines: making a Mutex for each
 // request is fine.
 //
