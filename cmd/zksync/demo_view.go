@@ -58,7 +58,7 @@ func (v *view) run() error {
 		if _, err := io.WriteString(v.out, "\x1b[?25l"); err != nil { // no cursor
 			return err
 		}
-		defer io.WriteString(v.out, "\x1b[?25h")
+		defer fmt.Fprint(v.out, "\x1b[?25h")
 	}
 	for {
 		select {

@@ -22,7 +22,7 @@ type session struct {
 func (s *Server) touch(ss *session) {
 	// Sessions end in batches, at whole ticks.
 	tick := s.cfg.tick
-	ss.expires = ((s.since()+ss.timeout)/tick + 1) * tick
+	ss.expires = (s.since() + ss.timeout).Truncate(tick) + tick
 	s.wake(ss.expires)
 }
 
