@@ -6,11 +6,10 @@
 //	mu.Lock()
 //	defer mu.Unlock()
 //
-// A [Session] is the program's connection; one is enough for a process. A
-// [Mutex] is the lock of a path: all programs that name the same path exclude
-// each other, in the order in which they came. [Locker] says what each method
-// promises. T below is the session timeout that the servers granted,
-// [Session.Timeout].
+// A [Session] is the program's connection; one is enough for a process. A lock
+// belongs to a path: all programs that name the same path share it, in the order
+// in which they came. [Locker] says what each method promises. T below is the
+// session timeout that the servers granted, [Session.Timeout].
 //
 // Where a type is called a plain value, its zero value is the empty one, it may
 // be copied, and it follows Go's usual rule for several goroutines: all may
@@ -18,7 +17,17 @@
 //
 // # Which lock when
 //
-// There is one lock so far, Mutex. What differs is how to take it:
+//	one at a time                              NewMutex
+//	many read, one writes                      NewRWMutex
+//	at most n, or n units of something         NewSemaphore
+//	several locks at once, without deadlock    NewMulti
+//	run unless another instance does           NewMutex, TryHold
+//	first read-only, then alone                no lock: write from the start,
+//	                                           then RWMutex's downgrade
+//
+// What differs next is how to take it; an [RWMutex] has all of this for writing,
+// its [RWMutex.RLocker] for reading, a [Multi] for all its locks, and a
+// [Semaphore] has Do, Hold and TryHold beside x/sync's methods:
 //
 //   - [Mutex.Do] runs a function under the lock, with a context that ends when
 //     the lock is lost and a handle that knows the fence. Take it unless
@@ -111,6 +120,13 @@
 //	TryLock, TryLockContext or TryHold, refused            1
 //	TryLock or TryLockContext, granted                     3 + 1
 //	TryHold, granted                                       4 + 1
+//	a free read lock                                       2 + 1
+//	further readers of the session, on the same node       1 for the first, then 0
+//	free permits of a Semaphore                            2 + 1
+//	a part of them given back                              1
+//	n free locks by a Multi                                1 + n + 1
+//	a reader's turn when the writer before it goes         1
+//	permits when it is their turn                          1, and 1 to tell who is next
 //
 // Hold's additional request is a read of its node, for the fence; it is sent
 // beside the list. A Try lists the path before it makes a node, so that a
@@ -130,7 +146,9 @@
 //   - A lock that the same session holds already refuses a Try without a
 //     request.
 //
-// A release wakes one waiting session, and within a session one goroutine.
+// A release wakes one waiting session, and within a session one goroutine; that of
+// a writer wakes the readers that can enter. Permits that become free wake the
+// first that did not fit.
 // [Session.Stats] counts requests, grants, hand-overs and losses.
 //
 // A session has a send buffer of 136 KiB and a receive buffer of 16 KiB, which
@@ -192,12 +210,34 @@
 //     restart does not bring ZooKeeper back, and loses the holds that a short
 //     outage would not have cost.
 //
+// # Coming from elsewhere
+//
+// The names of things, ours first; the sections below say what is different.
+//
+//	zksync           sync, x/sync        Curator                       kazoo         etcd
+//	NewMutex         Mutex               InterProcessMutex             Lock          concurrency.Mutex
+//	NewRWMutex       RWMutex             InterProcessReadWriteLock     ReadLock,     -
+//	                                                                   WriteLock
+//	NewSemaphore     semaphore.Weighted  InterProcessSemaphoreV2 (1)   Semaphore (1) -
+//	NewMulti         -                   InterProcessMultiLock         -             -
+//	LockContext      -                   acquire(time, unit)           acquire       Lock
+//	TryLock          TryLock             acquire(0, unit)              acquire       TryLock
+//	Hold.Context     -                   ConnectionStateListener       add_listener  Session.Done
+//	Hold.Fence       -                   -                             -             Header.Revision
+//	Hold.Revoked     -                   makeRevocable                 -             -
+//	Session.Revoke   -                   Revoker.attemptRevoke         -             -
+//	Session.Inspect  -                   getParticipantNodes           contenders    -
+//
+// (1) on a path of its own: permits are shared with programs of this library
+// only. zk.Lock is a Mutex.
+//
 // # Coming from package sync
 //
-// Lock, TryLock and Unlock mean the same, and *Mutex is a sync.Locker. What is
-// different: the zero value does not work, a lock can be lost, and Lock panics
-// when it can never hold: after Session.Close, for an invalid path, without
-// permission.
+// Lock, TryLock and Unlock mean the same, and *Mutex is a sync.Locker; so do
+// RLock and RUnlock of an RWMutex, and Acquire, TryAcquire and Release of a
+// Semaphore. What is different: the zero value does not work, a lock can be
+// lost, and Lock panics when it can never hold: after Session.Close, for an
+// invalid path, without permission.
 //
 // # Coming from go-zookeeper's Lock
 //
@@ -217,7 +257,8 @@
 //   - InterProcessMutex: Mutex, on the same path, with the same nodes.
 //   - acquire(): Lock. acquire(time, unit): LockContext with a timeout.
 //     release(): UnlockContext.
-//   - Re-entrant for a thread: re-entrant for an Owner.
+//   - Re-entrant for a thread: re-entrant for an Owner. An Owner that reads and
+//     asks to write gets ErrDeadlock instead of waiting for ever.
 //   - isAcquiredInThisProcess(): Hold.Err() == nil.
 //   - ConnectionStateListener, LOST: the context of a Hold. SUSPENDED alone is
 //     no loss.
@@ -258,13 +299,21 @@
 // # Sharing a path
 //
 // A Mutex makes the nodes that Curator's InterProcessMutex makes, in the same
-// places. On one path it excludes
+// places, and an RWMutex those of its InterProcessReadWriteLock. On one path a
+// Mutex excludes
 //
-//   - Curator's InterProcessMutex and LeaderSelector, and go-zookeeper's Lock,
-//     as they are;
-//   - kazoo's Lock, if each of its users gives it the pattern of our names:
+//   - RWMutexes, Curator's InterProcessMutex and LeaderSelector, and go-zookeeper's
+//     Lock, as they are;
+//   - kazoo's Lock, as it is, with [WithKazooQueue]; without that each of its
+//     users has to give it the pattern of our names:
 //     client.Lock(path, extra_lock_patterns=["-lock-"]), kazoo 2.8 or later.
-//     Without that kazoo does not see us, and both sides hold.
+//     Otherwise kazoo does not see us, and both sides hold.
+//
+// An RWMutex excludes Curator's InterProcessReadWriteLock. Curator's readers and
+// writers don't heed a Mutex, nor its mutexes an RWMutex: where Java takes part, use
+// one kind for a path. kazoo's readers and writers are heeded; they heed an RWMutex
+// if WriteLock is given extra_lock_patterns=["__WRIT__", "__READ__"] and ReadLock
+// ["__WRIT__"].
 //
 // Curator and kazoo don't exclude each other, with or without us. Nor does
 // Curator's InterProcessSemaphoreMutex (2.3 or later) stand in this queue. Use
@@ -292,8 +341,9 @@
 //
 // From v0.1 on, programs of all versions share a path. Frozen are
 //
-//   - the name of a lock's node: _c_, a UUID with dashes, -lock-, and ZooKeeper's
-//     number;
+//   - the name of a lock's node: _c_, a UUID with dashes, a word, and ZooKeeper's
+//     number. The words are -lock-, -__WRIT__, -__READ__ and, for permits,
+//     -permit-<weight>of<limit>-;
 //   - the data of that node, version 1: at most 256 bytes of JSON,
 //     {"v":1,"id":...,"host":...,"pid":...,"owner":{"id":...,"name":...},"tp":...},
 //     each text of at most 40 bytes but tp, a W3C traceparent, and each field

@@ -28,6 +28,18 @@ var (
 	// owner and another one holds the lock.
 	ErrNotOwner = errors.New("zksync: lock held by another owner")
 
+	// ErrDeadlock is returned at once to an owner that would wait for itself: it
+	// holds a lock for reading only and asks to write.
+	ErrDeadlock = errors.New("zksync: the owner would wait for itself")
+
+	// ErrLimitMismatch is returned by a Semaphore with WithStrictLimit when
+	// another program uses the path with another limit.
+	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
+
+	// ErrRevoked is returned by context.Cause for the context of a Do whose lock
+	// is asked back, with WithRevocable.
+	ErrRevoked = errors.New("zksync: lock asked back")
+
 	// ErrSequenceExhausted is returned when the sequence numbers below the
 	// lock's path are used up (2,147,482,647 nodes, or a number that two nodes
 	// share): an order that can't be trusted grants nothing. Deleting the path
@@ -83,8 +95,8 @@ func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceede
 
 // ErrorType returns one word of a closed list that names the kind of failure,
 // fit for a metric's label: session_expired, connection_closed, no_auth,
-// deadline_exceeded, canceled, closed, busy, not_owner, lost,
-// sequence_exhausted, invalid_path, or _OTHER.
+// deadline_exceeded, canceled, closed, busy, not_owner, deadlock, revoked, limit_mismatch,
+// lost, sequence_exhausted, invalid_path, or _OTHER.
 func (e *Error) ErrorType() string {
 	for _, t := range errorTypes {
 		if errors.Is(e.Err, t.err) {
@@ -104,6 +116,9 @@ var errorTypes = []struct {
 	{ErrLost, "lost"},
 	{ErrBusy, "busy"},
 	{ErrNotOwner, "not_owner"},
+	{ErrDeadlock, "deadlock"},
+	{ErrRevoked, "revoked"},
+	{ErrLimitMismatch, "limit_mismatch"},
 	{ErrSequenceExhausted, "sequence_exhausted"},
 	{ErrInvalidPath, "invalid_path"},
 	{context.DeadlineExceeded, "deadline_exceeded"},

@@ -73,7 +73,9 @@ func (s *Session) onState(st conn.State) {
 	s.tell(ev)
 }
 
+// tell runs in the goroutine of the events: one at a time, in order.
 func (s *Session) tell(ev SessionEvent) {
+	ev.Before, s.told = s.told, ev.State
 	if f := s.cfg.tracer.Session; f != nil {
 		s.hook(func() { f(ev) })
 	}
@@ -82,12 +84,14 @@ func (s *Session) tell(ev SessionEvent) {
 // hook runs a function of the tracer that no call of the program's waits for:
 // a panic in it has nowhere to go but the log.
 func (s *Session) hook(f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logger().Error("zksync: panic in a tracer's function", "panic", p)
-		}
-	}()
+	defer s.caught()
 	f()
+}
+
+func (s *Session) caught() {
+	if p := recover(); p != nil {
+		s.logger().Error("zksync: panic in a tracer's function", "panic", p)
+	}
 }
 
 // logger is for what must not go unsaid.

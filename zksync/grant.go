@@ -3,6 +3,7 @@ package zksync
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,10 +17,13 @@ import (
 func (l *lock) stand(w *waiter) {
 	s := l.s
 	ctx, cancel := context.WithCancelCause(context.Background())
-	r := &run{w: w, cancel: cancel, placed: make(chan struct{}), done: make(chan struct{})}
+	r := &run{w: w, kind: w.kind, cancel: cancel, placed: make(chan struct{}), done: make(chan struct{})}
 	r.e = queue.New(s.conn, queue.Order{
-		Places:  []queue.Place{{Parent: l.full, Kind: znode.Exclusive, Rule: queue.First}},
+		Places:  l.places(w),
 		Data:    s.payload(w),
+		After:   l.afterLocked(r),
+		Strict:  w.strict,
+		Limits:  func(smallest int64) { l.differ(w, smallest) },
 		ACL:     l.acl,
 		Try:     w.acq.Try,
 		Fence:   w.hold,
@@ -27,9 +31,46 @@ func (l *lock) stand(w *waiter) {
 		Placed:  sync.OnceFunc(func() { close(r.placed) }),
 	})
 	s.track(r.e)
-	l.run = r
+	l.runs = append(l.runs, r)
 	l.ref()
 	go l.drive(ctx, r, r.e.Stand)
+}
+
+// places is where the nodes for a call stand.
+func (l *lock) places(w *waiter) []queue.Place {
+	if l.parts != nil {
+		return l.parts
+	}
+	p := place(l.full, w.kind)
+	p.Weight, p.Limit = w.weight, w.limit
+	if l.kazoo && w.kind == znode.Exclusive {
+		second := p
+		second.Kazoo = true
+		return []queue.Place{p, second}
+	}
+	return []queue.Place{p}
+}
+
+// place is where and how a node of a kind stands.
+func place(parent string, kind znode.Kind) queue.Place {
+	p := queue.Place{Parent: parent, Kind: kind, Rule: queue.First}
+	switch kind {
+	case znode.Read:
+		p.Rule = queue.NoWriter
+	case znode.Permit:
+		p.Rule = queue.Fits
+	}
+	return p
+}
+
+// outLocked takes an entry out of those that stand in line, and reports whether
+// it was one.
+func (l *lock) outLocked(r *run) bool {
+	i := slices.Index(l.runs, r)
+	if i >= 0 {
+		l.runs = slices.Delete(l.runs, i, i+1)
+	}
+	return i >= 0
 }
 
 // drive runs an entry until it is its turn, and gives it to the first waiter.
@@ -50,11 +91,25 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 		return
 	}
 	l.mu.Lock()
+	if t := r.on; t != nil && (!t.over || t.lost != nil) {
+		// The entry is a tenure's still, or goes with its loss.
+		var ended after
+		t.exposed = true // nobody else is to try
+		if errors.Is(err, conn.ErrNodeGone) || errors.Is(err, conn.ErrSessionOver) {
+			ended = t.loseLocked(err)
+		}
+		if l.outLocked(r) {
+			l.advanceLocked()
+		}
+		l.mu.Unlock()
+		ended.run()
+		return
+	}
 	l.countLocked(r)
 	l.mu.Unlock()
 	go func() {
 		err := l.s.remove(r.e)
-		if r.rel != nil {
+		if r.owes {
 			r.rel.err = err
 			close(r.rel.done)
 		}
@@ -62,10 +117,10 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 	}()
 	brief(removed)
 	l.mu.Lock()
-	if l.run == r {
-		l.run = nil
-		if w := l.headLocked(); err != nil && !r.reused && w != nil {
-			l.failLocked(w, l.s.mapErr(context.Background(), err))
+	if l.outLocked(r) {
+		if err != nil && !r.reused {
+			err = l.s.mapErr(context.Background(), err)
+			l.eachLocked(r.w, func(w *waiter) { l.failLocked(w, err) })
 		}
 		l.advanceLocked()
 	}
@@ -79,10 +134,9 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 func (l *lock) requeue(r *run) {
 	l.mu.Lock()
 	var next *run
-	if l.run == r {
-		l.run = nil
+	if l.outLocked(r) {
 		l.advanceLocked()
-		next = l.run
+		next = l.runLocked(r.w)
 	}
 	l.mu.Unlock()
 	if next != nil {
@@ -97,11 +151,11 @@ func (l *lock) requeue(r *run) {
 // reports false if there is nobody any more whom the entry may serve.
 func (l *lock) give(r *run) bool {
 	l.mu.Lock()
-	if l.run != r {
+	if !slices.Contains(l.runs, r) {
 		l.mu.Unlock()
 		return false
 	}
-	if t := l.ten; t != nil && t.lost == nil {
+	if t := l.besideLocked(r); t != nil {
 		// Two can't be first: the node of the tenure is gone. Its holder is
 		// told before there is another one.
 		ended := t.loseLocked(conn.ErrNodeGone)
@@ -109,15 +163,25 @@ func (l *lock) give(r *run) bool {
 		ended.run()
 		return l.give(r)
 	}
-	w := l.headLocked()
-	ok := l.ten == nil && w != nil && r.serves(w)
+	ok := l.ten == nil && (r.on == nil || r.on.lost == nil)
 	if ok {
-		l.run = nil
-		l.grantLocked(w, r)
+		l.outLocked(r)
+		l.grantLocked(r)
 		l.advanceLocked()
 	}
 	l.mu.Unlock()
 	return ok
+}
+
+// besideLocked returns a tenure that can't be while it is the entry's turn.
+func (l *lock) besideLocked(r *run) *tenure {
+	switch {
+	case l.ten != nil && l.ten.lost == nil:
+		return l.ten
+	case r.kind != znode.Read && r.kind != znode.Permit && len(l.reads) > 0:
+		return l.reads[0]
+	}
+	return nil
 }
 
 // after is what is left to do once lock.mu is free; nil is nothing.
@@ -129,30 +193,57 @@ func (a after) run() {
 	}
 }
 
-// grantLocked gives the lock to w, the first waiter, on the entry of r.
-func (l *lock) grantLocked(w *waiter, r *run) {
-	l.queue.Remove(w.elem)
+// grantLocked gives the lock to those whom the entry stands for.
+func (l *lock) grantLocked(r *run) {
+	t := r.on
+	if t == nil || t.over {
+		t = l.seatLocked(r.w, r)
+		t.weight = r.w.weight
+	}
+	t.lease = r.lease // the newest
+	l.eachLocked(r.w, func(w *waiter) {
+		l.queue.Remove(w.elem)
+		t.admitLocked(w, r.reused)
+		close(w.ready)
+	})
+}
+
+// seatLocked makes a tenure on the entry of r.
+func (l *lock) seatLocked(w *waiter, r *run) *tenure {
 	t := &tenure{
-		l: l, e: r.e, lease: r.lease, handoffs: r.handoffs, handoff: w.handoff,
+		l: l, e: r.e, kind: w.kind, lease: r.lease, handoffs: r.handoffs, handoff: w.handoff,
 		owner: w.owner, acq: w.acq, asked: w.ctx, ctx: w.ctx, start: time.Now(),
 	}
-	l.ten = t
+	if t.kind == znode.Read || t.kind == znode.Permit {
+		t.shared = w.shares()
+		l.reads = append(l.reads, t)
+	} else {
+		l.ten = t
+	}
 	l.ref() // for the tenure
 	l.s.stats.held.Add(1)
-	l.s.stats.acquired.Add(1)
-	if r.reused {
-		l.s.stats.handoffs.Add(1)
+	return t
+}
+
+// admitLocked adds the level of w to the tenure.
+func (t *tenure) admitLocked(w *waiter, handed bool) {
+	stats := &t.l.s.stats
+	stats.acquired.Add(1)
+	if handed {
+		stats.handoffs.Add(1)
+		if t.shared {
+			t.handoffs++
+		}
 	}
-	w.ten, w.handed = t, r.reused
+	w.ten, w.handed = t, handed
 	if w.hold {
 		w.handle = t.openLocked()
 	} else {
-		t.plain = 1
+		t.plain++
 	}
-	close(w.ready)
 }
 
-// failLocked ends the call of w, the first waiter, with err.
+// failLocked ends the call of w with err.
 func (l *lock) failLocked(w *waiter, err error) {
 	l.noteLocked(w)
 	l.queue.Remove(w.elem)

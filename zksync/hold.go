@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -46,16 +47,22 @@ func (t *tenure) openLocked() *Hold {
 	t.holds[h] = struct{}{}
 	t.exposed = true
 	if t.guard == nil {
-		t.guard = t.l.s.conn.Guard(h.node, h.session, t.lose)
-		t.l.ref()
-		go t.look()
+		nodes := t.e.Nodes()
+		if defect.On(defect.FirstPart) {
+			nodes = nodes[:1]
+		}
+		t.guard = t.l.s.conn.Guard(nodes, h.session, t.lose)
+		for _, node := range nodes {
+			t.l.ref()
+			go t.look(node)
+		}
 	}
 	return h
 }
 
-// look keeps a watch on the node while there are handles: after each event
-// and each reconnect it is set again, by a read that shows what has changed.
-func (t *tenure) look() {
+// look keeps a watch on a node while there are handles: after each event and
+// each reconnect it is set again, by a read that shows what has changed.
+func (t *tenure) look(node string) {
 	defer t.l.leave()
 	c := t.l.s.conn
 	for {
@@ -69,7 +76,7 @@ func (t *tenure) look() {
 		if done {
 			return
 		}
-		w, err := c.Watch(t.e.Node())
+		w, err := c.Watch(node)
 		switch {
 		case err == nil:
 			if znode.IsRevoke(w.Data) {
@@ -80,7 +87,7 @@ func (t *tenure) look() {
 				if _, deleted := w.Over(); deleted {
 					t.lose(conn.ErrNodeGone)
 				}
-				t.look()
+				t.look(node)
 			})
 			return
 		case errors.Is(err, zk.ErrNoNode):
@@ -100,6 +107,7 @@ func (t *tenure) look() {
 func (t *tenure) askBack() {
 	t.l.mu.Lock()
 	defer t.l.mu.Unlock()
+	t.revoked = len(t.holds) > 0
 	for h := range t.holds {
 		if !h.asked {
 			h.asked = true
@@ -279,12 +287,20 @@ func (r *release) wait(ctx context.Context, s *Session) error {
 	case <-ctx.Done():
 		return ctxErr(ctx)
 	}
-	switch {
-	case r.err == nil:
-		return nil
-	case errors.Is(r.err, conn.ErrNodeGone), errors.Is(r.err, conn.ErrSessionOver):
+	err := s.verdict(r.err)
+	if errors.Is(err, ErrLost) && !errors.Is(r.err, ErrLost) { // else it is counted
 		s.stats.losses.Add(1)
-		return lost(r.err)
 	}
-	return s.mapErr(context.Background(), r.err)
+	return err
+}
+
+// verdict is what the end of a deletion says of the lock.
+func (s *Session) verdict(err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrLost):
+		return err
+	case errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
+		return lost(err)
+	}
+	return s.mapErr(context.Background(), err)
 }

@@ -4,12 +4,14 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
 // lock is what all values for one path on one session share: the local queue,
@@ -19,32 +21,40 @@ import (
 // A goroutine may take lock.mu and then the connection's locks, never the
 // other way round; no request is made under it (lesson 33).
 type lock struct {
-	s    *Session
-	path string // as the program named it
-	full string // in ZooKeeper
-	refs int    // guarded by s.mu: calls, tenures, and goroutines of the lock
+	s     *Session
+	path  string        // as the program named it
+	full  string        // in ZooKeeper
+	refs  int           // guarded by s.mu: calls, tenures, and goroutines of the lock
+	parts []queue.Place // of a Multi: where its nodes stand
 
-	mu    sync.Mutex
-	acl   []zk.ACL  // guarded by mu; of whoever used the lock first
-	queue list.List // guarded by mu; *waiter
-	ten   *tenure   // guarded by mu; who holds, or held and lost without knowing
-	run   *run      // guarded by mu; stands in line for the first waiter
+	mu      sync.Mutex
+	acl     []zk.ACL  // guarded by mu; of whoever was first to use the idle lock
+	permits bool      // guarded by mu; the path is a semaphore's
+	kazoo   bool      // guarded by mu; with a second node for kazoo
+	queue   list.List // guarded by mu; *waiter
+	ten     *tenure   // guarded by mu; who holds alone, or held and lost without knowing
+	reads   []*tenure // guarded by mu; those that share the lock, the oldest first
+	debts   []*tenure // guarded by mu; shared and lost, with levels to be given back
+	runs    []*run    // guarded by mu; stand in line for those at the front of queue
+	last    *run      // guarded by mu; of permits, the newest
 }
 
 // run is an entry in line, or one being renewed for another tenure.
 type run struct {
 	e        *queue.Entry
+	kind     znode.Kind
 	lease    queue.Lease // if it has one
-	w        *waiter     // whom it was made for
+	w        *waiter     // guarded by lock.mu; whom it stands for
 	cancel   context.CancelCauseFunc
+	on       *tenure // that shares the entry, which is renewed for others to join it
 	reused   bool    // a tenure has stood on it: not fit for a Hold
 	peer     *Peer   // whom it waits for, as far as known
-	told     *waiter // whom that was told to
 	handoffs int
 	counted  bool          // among those to be cleaned up
 	placed   chan struct{} // closed once it stands in line; nil if it always has
 	done     chan struct{} // closed when its goroutine ends
-	rel      *release      // what whoever gave the lock back waits for, if it is the deletion
+	rel      *release      // of a renewal: what whoever gave the lock back waits for
+	owes     bool          // the deletion has rel's answer
 }
 
 // enter returns the session's lock for path, and counts the caller in.
@@ -83,6 +93,9 @@ func (l *lock) leave() {
 	defer s.mu.Unlock()
 	if l.refs--; l.refs == 0 {
 		delete(s.locks, l.full)
+		if l.parts != nil {
+			s.multis.Add(-1)
+		}
 		s.wakeLocked()
 	}
 }
@@ -100,32 +113,98 @@ func (l *lock) headLocked() *waiter {
 }
 
 // advanceLocked makes what stands in ZooKeeper's queue fit the local one: an
-// entry for the first waiter, if that has to stand there. A place in line
-// outlives the call it was taken for.
+// entry for the first waiter, if that has to stand there, and with a reader for
+// the readers after it. A place in line outlives the call it was taken for.
 func (l *lock) advanceLocked() {
+	if head := l.headLocked(); head != nil && head.kind == znode.Permit {
+		l.nothingsLocked()
+		return // each stands in line by itself
+	}
+	front := l.frontLocked()
+	if t := l.ten; len(front) > 0 && t != nil {
+		switch {
+		case t.lost != nil:
+			// Lost, but not given back: it keeps its place here, and only here.
+			// A node of ours would hold up the others for it.
+			front = nil
+		case t.passes(front[0]) && len(l.runs) == 0:
+			front = nil
+			t.armLocked()
+		}
+	}
+	bare := l.pairLocked(front)
+	for _, w := range bare {
+		if !l.joinLocked(w) {
+			l.stand(w)
+		}
+	}
+	for _, r := range l.runs {
+		l.tellLocked(r)
+	}
+}
+
+// frontLocked returns those who may hold next: the first waiter, or the readers
+// that come before anybody who wants the lock alone. Of those that share a node
+// the first stands for all.
+func (l *lock) frontLocked() []*waiter {
 	head := l.headLocked()
-	want := head != nil && !l.s.closed.Load()
-	switch t := l.ten; {
-	case !want || t == nil:
-	case t.lost != nil:
-		// Lost, but not given back: it keeps its place here, and only here. A
-		// node of ours would hold up the others for it.
-		want = false
-	case t.passes(head) && l.run == nil:
-		want = false
-		t.armLocked()
-	}
-	if l.run != nil && (!want || !l.run.serves(head)) {
-		l.run.cancel(errSuperseded)
-		l.countLocked(l.run)
-		l.run = nil
-	}
 	switch {
-	case want && l.run == nil:
-		l.stand(head)
-	case l.run != nil:
-		l.run.tellLocked(head)
+	case head == nil || l.s.closed.Load():
+		return nil
+	case head.kind != znode.Read:
+		return []*waiter{head}
 	}
+	var front []*waiter
+	shared := false
+	for e := l.queue.Front(); e != nil; e = e.Next() {
+		w := e.Value.(*waiter)
+		if w.kind != znode.Read {
+			break
+		}
+		if !w.shares() || !shared {
+			front = append(front, w)
+		}
+		shared = shared || w.shares()
+	}
+	return front
+}
+
+// pairLocked gives each entry in line one of front to serve, takes out those
+// that serve nobody, and returns those of front that have none.
+func (l *lock) pairLocked(front []*waiter) (bare []*waiter) {
+	if len(front) == 1 && len(l.runs) == 1 && l.runs[0].serves(front[0]) {
+		l.runs[0].w = front[0]
+		return nil
+	}
+	bare = slices.Clone(front)
+	take := func(r *run, w *waiter) bool {
+		i := slices.Index(bare, w)
+		if i < 0 {
+			return false
+		}
+		r.w = w
+		bare = slices.Delete(bare, i, i+1)
+		return true
+	}
+	var spare []*run
+	for _, r := range l.runs { // whom they were made for first
+		if !take(r, r.w) {
+			spare = append(spare, r)
+		}
+	}
+	for _, r := range spare {
+		i := slices.IndexFunc(bare, r.serves)
+		if i >= 0 {
+			take(r, bare[i])
+			continue
+		}
+		r.cancel(errSuperseded)
+		if r.on == nil {
+			l.countLocked(r)
+		}
+		l.runs = slices.DeleteFunc(l.runs, func(o *run) bool { return o == r })
+	}
+	return bare
 }
 
 var errSuperseded = errors.New("nobody waits for this entry")
@@ -141,7 +220,26 @@ func (l *lock) countLocked(r *run) {
 
 // serves reports whether the entry, once its turn comes, can be given to w.
 func (r *run) serves(w *waiter) bool {
-	return r.w == w || !w.hold && !w.acq.Try && (r.w == nil || !r.w.acq.Try)
+	switch {
+	case r.kind != w.kind || r.on != nil && !w.shares():
+		return false
+	case r.w == w:
+		return true
+	}
+	return !w.hold && !w.acq.Try && (r.w == nil || !r.w.acq.Try) && (w.kind != znode.Read || w.shares())
+}
+
+// runLocked returns the entry that stands for w, or the first one.
+func (l *lock) runLocked(w *waiter) *run {
+	for _, r := range l.runs {
+		if r.w == w {
+			return r
+		}
+	}
+	if len(l.runs) > 0 {
+		return l.runs[0]
+	}
+	return nil
 }
 
 // refuse ends the waits that can be told, at Shutdown; at Close all of them,
@@ -155,22 +253,46 @@ func (l *lock) refuse(all bool) {
 			l.failLocked(w, ErrClosed)
 		}
 	}
-	var ended after
-	if all && l.ten != nil {
-		ended = l.ten.loseLocked(ErrClosed)
+	var ended []after
+	if all {
+		for _, t := range l.tenuresLocked() {
+			ended = append(ended, t.loseLocked(ErrClosed))
+		}
 	}
 	l.advanceLocked()
 	l.mu.Unlock()
-	ended.run()
+	for _, f := range ended {
+		f.run()
+	}
 }
 
-// sessionOver ends the tenure if its session is over.
+// idleLocked reports whether nobody wants the lock or has it, whatever is left
+// to be cleaned up.
+func (l *lock) idleLocked() bool {
+	return l.queue.Len() == 0 && l.ten == nil && len(l.reads)+len(l.debts)+len(l.runs) == 0
+}
+
+// tenuresLocked returns all that hold.
+func (l *lock) tenuresLocked() []*tenure {
+	all := slices.Clone(l.reads)
+	if l.ten != nil {
+		all = append(all, l.ten)
+	}
+	return all
+}
+
+// sessionOver ends the tenures whose session is over.
 func (l *lock) sessionOver() {
 	l.mu.Lock()
-	var ended after
-	if st, _ := l.s.conn.State(); l.ten != nil && l.ten.e.Session() != st.Session {
-		ended = l.ten.loseLocked(conn.ErrSessionOver)
+	var ended []after
+	st, _ := l.s.conn.State()
+	for _, t := range l.tenuresLocked() {
+		if t.e.Session() != st.Session {
+			ended = append(ended, t.loseLocked(conn.ErrSessionOver))
+		}
 	}
 	l.mu.Unlock()
-	ended.run()
+	for _, f := range ended {
+		f.run()
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -24,11 +25,14 @@ import (
 // lock, so that making one per request is cheap. Its methods may be called by
 // several goroutines.
 type Mutex struct {
-	s    *Session
-	path string // as given
-	full string // with the session's root
-	cfg  lockConfig
-	err  error // every use fails with it
+	s     *Session
+	path  string // as given
+	full  string // with the session's root
+	mode  Mode   // an RWMutex's sides are of this type, too
+	kind  znode.Kind
+	parts []queue.Place // of a Multi
+	cfg   lockConfig
+	err   error // every use fails with it
 }
 
 // NewMutex returns the lock of a path on a session. It makes no request, and no
@@ -38,7 +42,13 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 	if s == nil {
 		panic("zksync: NewMutex with a nil Session")
 	}
-	m := &Mutex{s: s, path: path, full: s.cfg.chroot + path, cfg: s.cfg.locks}
+	m := &Mutex{}
+	m.init(s, path, ModeMutex, znode.Exclusive, opts)
+	return m
+}
+
+func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts []LockOption) {
+	*m = Mutex{s: s, path: path, full: s.cfg.chroot + path, mode: mode, kind: kind, cfg: s.cfg.locks}
 	if err := znode.ValidPath(path); err != nil {
 		m.err = fmt.Errorf("%w: %w", ErrInvalidPath, err)
 	} else if err := znode.ValidPath(m.full); err != nil {
@@ -46,7 +56,6 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 	} else {
 		m.err = m.cfg.apply(opts)
 	}
-	return m
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -138,7 +147,7 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 }
 
 // Do holds the lock while fn runs; see Locker.
-func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
+func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	m.check()
 	o := m.owner(ctx)
 	w := &waiter{hold: true}
@@ -147,10 +156,17 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 		o.private = true
 	}
 	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
+	for _, p := range m.parts { // they are this owner's: ErrDeadlock, not a wait for itself
+		ctx = context.WithValue(ctx, doKey{m.s, p.Parent}, o)
+	}
 	if err := m.acquire(ctx, "do", w); err != nil {
 		return err
 	}
-	h := w.handle
+	return m.work(ctx, w.handle, fn)
+}
+
+// work runs fn under a hold, and gives it back.
+func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) (err error) {
 	defer func() { // also when fn panics or ends its goroutine
 		rctx, cancel := m.brief(context.Background())
 		defer cancel()
@@ -162,7 +178,20 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 		}
 		err = join(err, rerr)
 	}()
-	return fn(h.Context(ctx), h)
+	ctx = h.Context(ctx)
+	if m.cfg.revocable {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go func() {
+			select {
+			case <-h.Revoked():
+				cancel(ErrRevoked)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return fn(ctx, h)
 }
 
 // join adds the error of a clean-up to the one that counts, which comes first
@@ -208,6 +237,9 @@ func (m *Mutex) owner(ctx context.Context) Owner {
 func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
 	m.check()
 	err := m.err
+	if err == nil && (m.parts != nil || m.s.multis.Load() > 0) && m.entangled(ctx) {
+		err = ErrDeadlock
+	}
 	if err == nil {
 		err = m.enter(ctx, w).traced(w)
 	}
@@ -227,21 +259,33 @@ func (m *Mutex) outcome(op string, w *waiter, err error) error {
 //
 //go:noinline
 func (m *Mutex) enter(ctx context.Context, w *waiter) *lock {
-	w.acq.Path, w.acq.Mode, w.owner = m.path, ModeMutex, m.owner(ctx)
+	w.acq.Path, w.acq.Mode, w.kind, w.owner = m.path, m.mode, m.kind, m.owner(ctx)
 	if !w.owner.private {
 		w.acq.Owner = w.owner
 	}
 	w.call, w.acl, w.handoff, w.start = ctx, m.cfg.acl, m.cfg.handoff, time.Now()
-	return m.s.enter(m.path, m.full)
+	w.kazoo = m.cfg.kazoo
+	l := m.s.enter(m.path, m.full)
+	if m.parts != nil {
+		l.consist(m.parts)
+	}
+	return l
 }
 
 // release ends one level of a plain lock.
 func (m *Mutex) release(ctx context.Context) (node string, known bool, err error) {
 	m.check()
 	l := m.s.find(m.full)
-	if l == nil {
+	switch {
+	case l != nil:
+	case m.kind == znode.Read:
+		panic("zksync: RUnlock of a lock that is not locked for reading")
+	default:
 		panic("zksync: Unlock of an unlocked lock")
 	}
 	defer l.leave()
+	if m.kind == znode.Read {
+		return l.runlock(ctx, m.owner(ctx))
+	}
 	return l.unlock(ctx, m.owner(ctx))
 }

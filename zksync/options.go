@@ -186,8 +186,8 @@ func WithLockDefaults(opts ...LockOption) Option {
 	})
 }
 
-// LockOption changes a lock. Options that show in ZooKeeper (WithACL) must be
-// the same in all values for one path on one session that are in use at one
+// LockOption changes a lock. Options that show in ZooKeeper (WithACL,
+// WithKazooQueue) must be the same in all values for one path on one session that are in use at one
 // time: a call on a value that differs fails with an *Error. The others are
 // the value's own.
 type LockOption interface{ applyLock(*lockConfig) error }
@@ -197,8 +197,11 @@ type lockOptionFunc func(*lockConfig) error
 func (f lockOptionFunc) applyLock(c *lockConfig) error { return f(c) }
 
 type lockConfig struct {
-	acl     []zk.ACL
-	handoff int
+	acl       []zk.ACL
+	handoff   int
+	strict    bool
+	kazoo     bool
+	revocable bool
 }
 
 func (c *lockConfig) apply(opts []LockOption) error {
@@ -247,4 +250,28 @@ func WithHandoff(n int) LockOption {
 		c.handoff = n
 		return nil
 	})
+}
+
+// WithStrictLimit has a Semaphore refuse to share its path with programs that
+// use another limit, with ErrLimitMismatch. Without it the smallest limit of
+// those in line counts, which is what a deployment that changes the limit needs.
+// Other locks don't care.
+func WithStrictLimit() LockOption {
+	return lockOptionFunc(func(c *lockConfig) error { c.strict = true; return nil })
+}
+
+// WithKazooQueue has a Mutex stand in line under kazoo's name, too, by a second
+// node in the same transaction: so that kazoo's Lock respects it unless told to
+// look for other names. Without it a kazoo program has to pass
+// extra_lock_patterns=["-lock-"]; we respect kazoo either way. Curator and kazoo
+// never respect each other. It costs no request. Other locks don't care.
+func WithKazooQueue() LockOption {
+	return lockOptionFunc(func(c *lockConfig) error { c.kazoo = true; return nil })
+}
+
+// WithRevocable has the context that Do gives to its function end when somebody
+// asks for the lock back, with the cause ErrRevoked; see Hold.Revoked and
+// Session.Revoke.
+func WithRevocable() LockOption {
+	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

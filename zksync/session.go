@@ -35,13 +35,17 @@ type Session struct {
 	host    string
 	events  events
 
-	stopped atomic.Bool // Shutdown: no new waits
-	closed  atomic.Bool // Close
+	stopped atomic.Bool   // Shutdown: no new waits
+	over    chan struct{} // closed with stopped
+	told    SessionState  // what the tracer knows; of the events' goroutine
+	multis  atomic.Int32  // Multis in use
+	closed  atomic.Bool   // Close
 	stats   counters
 
 	mu      sync.Mutex
 	locks   map[string]*lock          // guarded by mu; in use, by full path
 	pending map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
+	differ  map[string]struct{}       // guarded by mu; semaphores with several limits, of which the log tells
 	quiet   chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
 	closing sync.Once
 	result  error // of Close
@@ -66,7 +70,7 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 	}
 	s.conn, err = conn.Dial(ctx, s.connConfig(list))
 	if err != nil {
-		s.events.stop()
+		s.finish()
 		if e := ctx.Err(); e != nil && !errors.Is(err, e) {
 			err = errors.Join(err, e)
 		}
@@ -110,6 +114,7 @@ func newSession(opts []Option) (*Session, error) {
 		locks:   make(map[string]*lock),
 		pending: make(map[*queue.Entry]struct{}),
 		quiet:   make(chan struct{}),
+		over:    make(chan struct{}),
 	}
 	if err := s.cfg.apply(opts); err != nil {
 		return nil, err
@@ -205,6 +210,8 @@ func (s *Session) mapErr(ctx context.Context, err error) error {
 		return ErrSequenceExhausted
 	case errors.Is(err, queue.ErrBusy):
 		return ErrBusy
+	case errors.Is(err, queue.ErrLimit):
+		return ErrLimitMismatch
 	case ctx.Err() != nil:
 		return ctxErr(ctx)
 	}
@@ -215,78 +222,6 @@ func (s *Session) mapErr(ctx context.Context, err error) error {
 func (s *Session) alive() error {
 	if s.closed.Load() {
 		return ErrClosed
-	}
-	return nil
-}
-
-// Shutdown ends the session in good order: calls that take a context are
-// refused from now on, and those that wait end, with ErrClosed; whoever holds
-// a lock goes on, and so does every Lock, which has no error to return. When
-// none is left it closes the session as Close does. If ctx ends first its
-// error is returned, and the session is as before but for the refusals: Close
-// it then, or wait with another Shutdown.
-func (s *Session) Shutdown(ctx context.Context) error {
-	s.stopped.Store(true)
-	s.eachLock(func(l *lock) { l.refuse(false) })
-	for {
-		s.mu.Lock()
-		n, quiet := len(s.locks), s.quiet
-		s.mu.Unlock()
-		if n == 0 || s.closed.Load() {
-			return s.Close()
-		}
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-			return &Error{Op: "shutdown", Err: ctxErr(ctx)}
-		}
-	}
-}
-
-// Close ends the session, within 5 s. Every lock is given up: its node is
-// deleted before the connection closes, the contexts of its Hold end with
-// ErrLost, every wait ends with ErrClosed, and a waiting Lock panics; see
-// Shutdown. The *Error names the nodes whose deletion could not be confirmed:
-// they go when ZooKeeper ends the session, or, with NewSession, when the
-// program does. Later calls wait for the first and return its result.
-func (s *Session) Close() error {
-	s.closing.Do(func() { s.result = s.close() })
-	return s.result
-}
-
-func (s *Session) close() error {
-	start := time.Now()
-	s.closed.Store(true)
-	s.stopped.Store(true)
-	s.eachLock(func(l *lock) { l.refuse(true) })
-	timer := time.NewTimer(deleteLimit)
-	defer timer.Stop()
-	for done := false; !done; {
-		s.mu.Lock()
-		n, quiet := len(s.pending), s.quiet
-		s.mu.Unlock()
-		if n == 0 {
-			break
-		}
-		select {
-		case <-quiet:
-		case <-timer.C:
-			done = true
-		}
-	}
-	var left []string
-	s.mu.Lock()
-	for e := range s.pending {
-		left = append(left, e.Left()...)
-	}
-	s.mu.Unlock()
-	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
-	defer cancel()
-	s.conn.Close(ctx)
-	s.tell(SessionEvent{State: StateClosed})
-	s.events.stop()
-	if len(left) > 0 {
-		return &Error{Op: "close", Err: fmt.Errorf("not deleted: %v", left)}
 	}
 	return nil
 }

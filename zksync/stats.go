@@ -38,11 +38,11 @@ func (s *Session) Stats() Stats {
 	}
 }
 
-// cleanup changes the number of nodes whose deletion is not settled yet, and
-// tells the tracer.
+// cleanup tells the tracer of a node whose deletion is not settled yet, which
+// was counted before (0), and counts and tells when it is (-1).
 func (s *Session) cleanup(d int64) {
-	n := s.stats.cleanup.Add(d)
+	s.stats.cleanup.Add(d)
 	if f := s.cfg.tracer.Cleanup; f != nil {
-		s.hook(func() { f(int(n)) })
+		s.hook(func() { f(int(2*d + 1)) })
 	}
 }

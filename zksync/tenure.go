@@ -2,12 +2,13 @@ package zksync
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
 // tenure is one holder's time with the lock: from a grant, by ZooKeeper or by
@@ -16,6 +17,9 @@ import (
 type tenure struct {
 	l       *lock
 	e       *queue.Entry
+	kind    znode.Kind
+	shared  bool  // by readers of nobody in particular
+	weight  int64 // of a permit
 	owner   Owner
 	acq     Acquire
 	handoff int // budget of the value that took it
@@ -30,22 +34,21 @@ type tenure struct {
 	exposed  bool  // somebody has seen the fence: never handed over (lesson 72)
 	lost     error // Is ErrLost
 	over     bool  // no longer lock.ten
+	revoked  bool  // asked back
 
 	asked   context.Context // AcquireStart's
 	ctx     context.Context // HoldStart's
 	begun   bool            // HoldStart is somebody's to run
-	started bool            // HoldStart has run
-	ended   *Ending         // to be told by whoever runs HoldStart
-}
-
-// mine reports whether w may enter the tenure again: it is for the same owner.
-func (t *tenure) mine(w *waiter) bool {
-	return t != nil && !w.owner.IsZero() && t.owner == w.owner
+	started bool            // it has run
+	ended   Ending          // with a reason once it has ended; told by whoever runs HoldStart
 }
 
 // passes reports whether the lock goes from t to w without ZooKeeper when t
 // ends, so that w need not stand in line there.
 func (t *tenure) passes(w *waiter) bool {
+	if t.kind != w.kind || t.kind == znode.Read || t.kind == znode.Permit || len(t.l.reads) > 0 {
+		return false // reads: the owner goes on reading beside the node
+	}
 	if defect.On(defect.SharedHold) {
 		return t.handoff > 0 && !w.acq.Try && t.e.Fence() != 0
 	}
@@ -71,106 +74,28 @@ func (t *tenure) armLocked() {
 	}()
 }
 
-// follow ends the tenure that stands on e when the watch on its node says that
-// it was deleted.
-func (l *lock) follow(e *queue.Entry, w *conn.Watch) {
-	l.s.conn.After(w, func() {
-		if _, deleted := w.Over(); !deleted {
-			return
-		}
-		l.mu.Lock()
-		var ended after
-		if l.ten != nil && l.ten.e == e {
-			ended = l.ten.loseLocked(conn.ErrNodeGone)
-		}
-		l.mu.Unlock()
-		ended.run()
-	})
-}
-
-// lose ends the tenure because the lock is lost.
-func (t *tenure) lose(reason error) {
-	t.l.mu.Lock()
-	ended := t.loseLocked(reason)
-	t.l.mu.Unlock()
-	ended.run()
-}
-
-// loseLocked marks the loss. Holds end and free their place at once. A plain
-// lock has nobody to tell: it keeps its place in this process until its own
-// Unlock, which would otherwise release the next goroutine's (lesson 65).
-func (t *tenure) loseLocked(reason error) after {
-	if t.lost != nil || t.over {
-		return nil
-	}
-	s := t.l.s
-	if st, _ := s.conn.State(); errors.Is(reason, conn.ErrNodeGone) && st.Session != t.e.Session() {
-		reason = conn.ErrSessionOver // which is why it is gone
-	}
-	t.lost = lost(reason)
-	s.stats.losses.Add(1)
-	s.stats.cleanup.Add(1) // before anybody sees the loss, and looks
-	unguard := t.unguardLocked()
-	var told []after
-	for h := range t.holds {
-		told = append(told, h.endLocked(t.lost))
-	}
-	plain := t.plain > 0 && !defect.On(defect.FreedLoss)
-	t.holds = nil
-	var freed after
-	if !plain {
-		freed = t.freeLocked()
-	}
-	t.l.advanceLocked()
-	told = append(told, t.endLocked(Ending{Reason: endReason(reason), Err: t.lost}))
-	return func() {
-		for _, f := range told {
-			f.run() // contexts first
-		}
-		unguard.run()
-		go func() { _ = s.remove(t.e) }()
-		if plain {
-			s.logger().Error("zksync: a lock without a handle was lost: its holder does not know",
-				"path", t.acq.Path, "node", t.e.Node(), "error", t.lost)
-		}
-		freed.run()
-	}
-}
-
-func endReason(err error) EndReason {
-	switch {
-	case errors.Is(err, ErrClosed):
-		return EndClosed
-	case errors.Is(err, conn.ErrNodeGone):
-		return EndNodeDeleted
-	case errors.Is(err, conn.ErrNoContact):
-		return EndContactLost
-	}
-	return EndSessionExpired
-}
-
 // endLocked notes the end for the tracer, which hears of it after HoldStart.
 func (t *tenure) endLocked(e Ending) after {
-	e.Held = time.Since(t.start)
 	f := t.l.s.cfg.tracer.HoldEnd
-	switch {
-	case t.ended != nil:
-		return nil
-	case !t.started:
-		t.ended = &e
+	if f == nil || t.ended.Reason != "" {
 		return nil
 	}
-	t.ended = &e
-	if f == nil {
+	e.Held = time.Since(t.start)
+	t.ended = e
+	if !t.started {
 		return nil
 	}
 	ctx := t.ctx
-	return func() { t.l.s.hook(func() { f(ctx, t.acq, e) }) }
+	return func() { t.l.s.hook(func() { f(ctx, t.acq, t.ended) }) }
 }
 
-// begin runs HoldStart in the goroutine of the call that got the lock: of those
-// that enter it again, the first to come here.
+// begin runs HoldStart, once a tenure, in the goroutine of a call that got the
+// lock: of several that share it or enter again, the first to come here.
 func (t *tenure) begin(ctx context.Context) {
+	tr := t.l.s.cfg.tracer
+	if tr.HoldStart == nil && tr.HoldEnd == nil {
+		return
+	}
 	t.l.mu.Lock()
 	begun := t.begun
 	t.begun = true
@@ -179,24 +104,31 @@ func (t *tenure) begin(ctx context.Context) {
 		return
 	}
 	hctx := ctx
-	if f := t.l.s.cfg.tracer.HoldStart; f != nil {
+	if f := tr.HoldStart; f != nil {
 		hctx = f(ctx, t.acq)
 	}
 	t.l.mu.Lock()
 	t.ctx, t.started = hctx, true
 	ended := t.ended
 	t.l.mu.Unlock()
-	if f := t.l.s.cfg.tracer.HoldEnd; ended != nil && f != nil {
-		f(hctx, t.acq, *ended)
+	if f := tr.HoldEnd; ended.Reason != "" && f != nil {
+		f(hctx, t.acq, ended)
 	}
 }
 
 // freeLocked takes the tenure out of its place.
 func (t *tenure) freeLocked() after {
+	l := t.l
 	t.over = true
-	t.l.ten = nil
-	t.l.s.stats.held.Add(-1)
-	return t.l.leave
+	if t.kind == znode.Read || t.kind == znode.Permit {
+		own := func(o *tenure) bool { return o == t }
+		l.reads = slices.DeleteFunc(l.reads, own)
+		l.debts = slices.DeleteFunc(l.debts, own)
+	} else {
+		l.ten = nil
+	}
+	l.s.stats.held.Add(-1)
+	return l.leave
 }
 
 func (t *tenure) unguardLocked() after {
@@ -206,135 +138,4 @@ func (t *tenure) unguardLocked() after {
 		return nil
 	}
 	return g.Stop
-}
-
-// release is a deletion that a caller may wait for.
-type release struct {
-	done chan struct{}
-	err  error // before done is closed
-}
-
-// vacateLocked ends the tenure in good order: the lock goes to the next
-// goroutine here, or the node is deleted. The place is free before the
-// deletion is sent; ZooKeeper's order keeps the next one out until it is done
-// (lesson 49). rel is nil after a hand-over at once, and for a lost lock.
-func (t *tenure) vacateLocked() (rel *release, then after) {
-	l := t.l
-	freed := t.freeLocked()
-	told := t.endLocked(Ending{Reason: EndUnlocked})
-	unguard := t.unguardLocked()
-	quit := after(func() {
-		unguard.run()
-		told.run()
-		freed.run()
-	})
-	if t.lost != nil {
-		l.advanceLocked()
-		return nil, quit
-	}
-	head := l.headLocked()
-	if head == nil || l.run != nil || !t.passes(head) {
-		l.advanceLocked()
-		rel = &release{done: make(chan struct{})}
-		l.ref()
-		return rel, func() {
-			quit()
-			t.remove(rel)
-		}
-	}
-	budget := min(t.handoff, head.handoff)
-	if t.handoffs >= budget && t.e.Alone(t.lease) {
-		t.handoffs = 0 // nobody waits elsewhere: the budget starts anew
-	}
-	if t.handoffs < budget && t.e.Fit(t.lease) {
-		// The hand-over: no request, one goroutine woken (lesson 32).
-		l.grantLocked(head, &run{e: t.e, lease: t.lease, reused: true, handoffs: t.handoffs + 1})
-		l.advanceLocked()
-		return nil, quit
-	}
-	return l.renewLocked(t, t.handoffs >= budget), quit
-}
-
-// renewLocked looks after the node of a tenure that has ended, so that it may
-// serve the next one here: it is watched again, the session proven alive, and,
-// if the budget of hand-overs is used up, nobody else may be in line, which
-// makes going to its back the same as staying. Whoever gives the lock back
-// waits for the answer as for a deletion's: it says whether the lock was there
-// to give (lesson 41).
-func (l *lock) renewLocked(t *tenure, alone bool) *release {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	r := &run{e: t.e, cancel: cancel, reused: true, handoffs: t.handoffs + 1, done: make(chan struct{})}
-	if alone {
-		r.handoffs = 0
-	}
-	l.run = r
-	l.ref()
-	own := t.lease.Own()
-	rel := &release{done: make(chan struct{})}
-	go l.drive(ctx, r, func(ctx context.Context) error {
-		lease, err := t.e.Renew(ctx, alone)
-		if w := lease.Own(); err == nil && w != own {
-			l.follow(t.e, w)
-		}
-		r.lease = lease
-		if err != nil && ctx.Err() != nil || errors.Is(err, queue.ErrNotAlone) {
-			r.rel = rel // nobody wants the node any more: its deletion has the answer
-			return err
-		}
-		rel.err = err
-		close(rel.done)
-		return err
-	})
-	return rel
-}
-
-// remove deletes the node of a tenure that has ended.
-func (t *tenure) remove(rel *release) {
-	s, tr := t.l.s, t.l.s.cfg.tracer
-	t.l.mu.Lock()
-	ctx := t.ctx // HoldStart may be running: another goroutine may give the lock back
-	t.l.mu.Unlock()
-	started := tr.ReleaseStart == nil
-	s.stats.cleanup.Add(1)
-	run := func() {
-		defer t.l.leave()
-		rel.err = s.remove(t.e)
-		if started && tr.ReleaseEnd != nil {
-			s.hook(func() { tr.ReleaseEnd(ctx, t.acq, rel.err) })
-		}
-		close(rel.done)
-	}
-	defer func() { go run() }() // also when the tracer panics
-	if tr.ReleaseStart != nil {
-		ctx = tr.ReleaseStart(ctx, t.acq)
-		started = true
-	}
-}
-
-// track notes an entry that may have nodes in ZooKeeper until remove has seen
-// them gone.
-func (s *Session) track(e *queue.Entry) {
-	s.mu.Lock()
-	s.pending[e] = struct{}{}
-	s.mu.Unlock()
-}
-
-// remove deletes an entry's nodes, however long that takes. The caller has
-// counted it, before anybody could look.
-func (s *Session) remove(e *queue.Entry) error {
-	s.cleanup(0)
-	defer s.cleanup(-1)
-	err := e.Remove()
-	switch {
-	case errors.Is(err, conn.ErrClosed):
-		return err // still pending: Close tells of it
-	case err != nil && !errors.Is(err, conn.ErrNodeGone) && !errors.Is(err, conn.ErrSessionOver):
-		s.logger().Error("zksync: ZooKeeper refuses to delete a lock's node, which blocks the lock until the session ends",
-			"node", e.Last(), "error", err)
-	}
-	s.mu.Lock()
-	delete(s.pending, e)
-	s.wakeLocked()
-	s.mu.Unlock()
-	return err
 }

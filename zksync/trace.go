@@ -1,9 +1,11 @@
 package zksync
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
@@ -57,7 +59,7 @@ func (l *lock) asked(w *waiter) {
 	}
 	w.asked, w.end = true, errPanic
 	if tr.Blocked != nil {
-		w.peers = make(chan *Peer, 1)
+		w.news = make(chan struct{}, 1)
 	}
 }
 
@@ -71,13 +73,15 @@ func (l *lock) granted(w *waiter) {
 
 func (l *lock) answered(w *waiter) {
 	if f := l.s.cfg.tracer.AcquireEnd; f != nil && w.asked {
-		f(w.ctx, w.acq, w.result(w.end))
+		f(w.ctx, w.acq, l.s.resultOf(w, w.end))
 	}
 	w.kept = !errors.Is(w.end, errPanic)
 }
 
-func (w *waiter) result(err error) Result {
-	r := Result{Err: err, Position: w.place, Contended: w.contended, Handoff: w.handed, Waited: time.Since(w.start)}
+func (s *Session) resultOf(w *waiter, err error) Result {
+	st, _ := s.conn.State()
+	r := Result{Err: err, Position: w.place, Contended: w.contended || w.handed, Handoff: w.handed,
+		Waited: time.Since(w.start), Server: st.Server}
 	r.Node = w.node
 	if err == nil {
 		r.Node = w.ten.e.Node()
@@ -102,7 +106,8 @@ func (s *Session) payload(w *waiter) []byte {
 // parent asks the tracer for a traceparent.
 func (s *Session) parent(ctx context.Context) (tp string) {
 	if f := s.cfg.tracer.Parent; f != nil {
-		s.hook(func() { tp = f(ctx) })
+		defer s.caught()
+		tp = f(ctx)
 	}
 	return tp
 }
@@ -110,9 +115,16 @@ func (s *Session) parent(ctx context.Context) (tp string) {
 // tell passes on whom an entry waits for, to the call that is first in line
 // for it.
 func (l *lock) tell(r *run, b queue.Blocker) {
-	p := Peer{
-		Node: b.Path, Position: b.Place, Local: b.Local,
-		Session: b.Stat.EphemeralOwner, Since: time.UnixMilli(b.Stat.Ctime),
+	if b.Stat.Ctime == 0 && l.s.cfg.tracer.Blocked != nil {
+		// One of several that keep a permit from its turn, none of which is
+		// watched by itself: a read for those who want to know.
+		if data, st, err := l.s.conn.Get(b.Path); err == nil {
+			b.Data, b.Stat, b.Local = data, *st, st.EphemeralOwner == r.e.Session()
+		}
+	}
+	p := Peer{Node: b.Path, Position: b.Place, Local: b.Local, Session: b.Stat.EphemeralOwner}
+	if b.Stat.Ctime != 0 {
+		p.Since = time.UnixMilli(b.Stat.Ctime)
 	}
 	if i, ok := znode.DecodeInfo(b.Data); ok {
 		p.Identity, p.Host, p.PID = i.Identity, i.Host, i.PID
@@ -120,33 +132,76 @@ func (l *lock) tell(r *run, b queue.Blocker) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.peer, r.told = &p, nil
-	if l.run == r {
-		r.tellLocked(l.headLocked())
+	r.peer = &p
+	if slices.Contains(l.runs, r) {
+		l.tellLocked(r)
 	}
 }
 
-// tellLocked tells the first waiter, once, whom the entry waits for. It may
-// have come to the entry when another call gave up.
-func (r *run) tellLocked(w *waiter) {
-	if w == nil || r.peer == nil || r.told == w {
+// tellLocked tells those whom the entry stands for, once, whom it waits for.
+// They may have come to the entry when another call gave up.
+func (l *lock) tellLocked(r *run) {
+	if r.peer == nil {
 		return
 	}
-	r.told = w
-	w.contended = true
-	w.notify(r.peer)
+	l.eachLocked(r.w, func(w *waiter) {
+		if w.told != r.peer {
+			w.told, w.contended = r.peer, true
+			w.notify()
+		}
+	})
+	if l.s.cfg.tracer.Blocked != nil {
+		l.tellBehindLocked(r.peer)
+	}
 }
 
-// notify leaves the newest word for the call, which may not listen.
-func (w *waiter) notify(p *Peer) {
-	if w.peers == nil {
+// toldLocal is the word of a call that met a holder of its own session.
+var toldLocal = new(Peer)
+
+// tellBehindLocked tells those further back in the local line, who have no entry
+// of their own and wait for the same one. They are told once: a change that each
+// heard of would wake them all.
+func (l *lock) tellBehindLocked(peer *Peer) {
+	n := l.queue.Len()
+	for e := l.queue.Back(); e != nil; e = e.Prev() {
+		n--
+		w := e.Value.(*waiter)
+		if w.told != nil || w.kind == znode.Permit {
+			return
+		}
+		p := *peer
+		p.Position += n
+		w.told, w.contended = &p, true
+		w.notify()
+	}
+}
+
+// eachLocked calls f for w, and for the readers that share its entry if it does.
+func (l *lock) eachLocked(w *waiter, f func(*waiter)) {
+	if !w.shares() {
+		f(w)
 		return
 	}
+	var next *list.Element
+	for e := l.queue.Front(); e != nil; e = next {
+		next = e.Next()
+		w := e.Value.(*waiter)
+		if w.kind != znode.Read {
+			return
+		}
+		if w.shares() {
+			f(w)
+		}
+	}
+}
+
+// notify has the call look at told, if it listens. Where nobody wants to know
+// there is no channel, and nothing is sent.
+func (w *waiter) notify() {
 	select {
-	case <-w.peers:
+	case w.news <- struct{}{}:
 	default:
 	}
-	w.peers <- p
 }
 
 // tellLocal tells a call that a holder of its own session is ahead.

@@ -23,7 +23,8 @@ type Tracer struct {
 	// AcquireStart begins a call that wants a lock, before anything is sent.
 	// Its context is the parent of all that the call does.
 	AcquireStart func(ctx context.Context, a Acquire) context.Context
-	// Blocked tells whom the call waits for. It comes again when that changes.
+	// Blocked tells whom the call waits for. It comes again when that changes,
+	// to the call that is first in line of its session; the others wait for it.
 	Blocked func(ctx context.Context, p Peer)
 	// AcquireEnd ends what AcquireStart began: granted when r.Err is nil.
 	AcquireEnd func(ctx context.Context, a Acquire, r Result)
@@ -38,7 +39,8 @@ type Tracer struct {
 	HoldEnd func(ctx context.Context, a Acquire, e Ending)
 
 	// ReleaseStart and ReleaseEnd enclose the deletion of the lock's node. ctx
-	// is HoldStart's. A hand-over has none.
+	// is HoldStart's. A hand-over has none. err Is ErrLost if the node was gone,
+	// a loss that nobody noticed before.
 	ReleaseStart func(ctx context.Context, a Acquire) context.Context
 	ReleaseEnd   func(ctx context.Context, a Acquire, err error)
 
@@ -48,9 +50,9 @@ type Tracer struct {
 
 	// Session tells what becomes of the connection and its session.
 	Session func(e SessionEvent)
-	// Cleanup tells how many nodes wait for a confirmed deletion, when that
-	// number changes.
-	Cleanup func(pending int)
+	// Cleanup tells by how much the number of nodes that wait for a confirmed
+	// deletion changes. Changes add up, of several sessions too.
+	Cleanup func(change int)
 
 	// Parent returns the traceparent (W3C Trace Context) to publish in the
 	// call's lock node, where whoever waits for it finds it, or "". ctx is
@@ -61,15 +63,22 @@ type Tracer struct {
 // Mode is the way a lock is held.
 type Mode string
 
-// ModeMutex is the mode of a Mutex.
-const ModeMutex Mode = "mutex"
+// The modes.
+const (
+	ModeMutex  Mode = "mutex"  // of a Mutex
+	ModeWrite  Mode = "write"  // of an RWMutex's write side
+	ModeRead   Mode = "read"   // of its read side
+	ModePermit Mode = "permit" // of a Semaphore
+	ModeMulti  Mode = "multi"  // of a Multi
+)
 
 // Acquire describes a call that wants a lock. It is a plain value.
 type Acquire struct {
-	Path  string // the lock's path, as the program named it
-	Mode  Mode
-	Try   bool  // TryLock, TryLockContext or TryHold: does not wait
-	Owner Owner // for whom, if the call said so
+	Path   string // the lock's path, as the program named it
+	Mode   Mode
+	Try    bool  // TryLock, TryLockContext or TryHold: does not wait
+	Owner  Owner // for whom, if the call said so
+	Weight int64 // the permits wanted; 0 for a lock
 }
 
 // Peer is who stands before a waiting call: the node it watches, as that node
@@ -99,6 +108,7 @@ type Result struct {
 	Contended bool          // it had to wait for somebody
 	Handoff   bool          // granted by the same session's previous holder
 	Waited    time.Duration // from the call to its end
+	Server    string        // host:port connected to, or last connected to
 }
 
 // EndReason is why a tenure of a lock ended.
@@ -107,6 +117,7 @@ type EndReason string
 // The reasons.
 const (
 	EndUnlocked       EndReason = "unlocked"
+	EndRevoked        EndReason = "revoked"         // given back, after it was asked back
 	EndSessionExpired EndReason = "session_expired" // the session is over
 	EndContactLost    EndReason = "contact_lost"    // no quorum answer for half a session timeout
 	EndNodeDeleted    EndReason = "node_deleted"    // somebody deleted the lock's node
@@ -116,15 +127,16 @@ const (
 // Ending is how a tenure ended. It is a plain value.
 type Ending struct {
 	Reason EndReason
-	Err    error         // nil after an unlock, else an error that Is ErrLost
+	Err    error         // nil when it was given back, else an error that Is ErrLost
 	Held   time.Duration // from the grant to the end
 }
 
 // SessionEvent is a change of a Session's connection. It is a plain value.
 type SessionEvent struct {
 	State     SessionState
-	SessionID int64  // the ZooKeeper session, 0 when there is none
-	Server    string // the server connected to, or last connected to
+	Before    SessionState // what was told before; "" at first
+	SessionID int64        // the ZooKeeper session, 0 when there is none
+	Server    string       // the server connected to, or last connected to
 }
 
 // SessionState is what a Session's connection has come to.

@@ -27,6 +27,13 @@ func (l *lock) unlock(ctx context.Context, o Owner) (node string, known bool, er
 		l.mu.Unlock()
 		panic("zksync: Unlock of a lock held by a Hold")
 	}
+	return t.endLevel(ctx)
+}
+
+// endLevel ends a level that was taken without a handle. It is called with
+// lock.mu held, which it unlocks.
+func (t *tenure) endLevel(ctx context.Context) (node string, known bool, err error) {
+	l := t.l
 	node = t.e.Node()
 	was := t.lost
 	t.plain--
@@ -48,7 +55,7 @@ func (l *lock) undo(w *waiter) {
 	t := w.ten
 	w.ten = nil
 	l.mu.Lock()
-	if l.ten != t {
+	if t.over {
 		l.mu.Unlock()
 		return // lost meanwhile, and free already
 	}
@@ -84,7 +91,7 @@ func (l *lock) reenter(w *waiter, t *tenure) error {
 		case l.s.closed.Load():
 			l.mu.Unlock()
 			return ErrClosed
-		case l.ten != t:
+		case t.over:
 			l.mu.Unlock()
 			return l.acquire(w) // given back meanwhile
 		case t.lost != nil:

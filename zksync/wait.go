@@ -10,17 +10,23 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
 // waiter is a call that wants the lock.
 type waiter struct {
 	acq     Acquire
+	kind    znode.Kind
 	call    context.Context // the call's own
 	ctx     context.Context // AcquireStart's
 	hold    bool            // wants a handle: a node of its own
-	owner   Owner           // acq's, or Do's own, which is not published
-	noErr   bool            // Lock: can't be refused
-	handoff int             // of the value used
+	weight  int64           // of a permit
+	limit   int64           // of its semaphore
+	strict  bool
+	kazoo   bool
+	owner   Owner // acq's, or Do's own, which is not published
+	noErr   bool  // Lock: can't be refused
+	handoff int   // of the value used
 	acl     []zk.ACL
 	start   time.Time
 	ahead   *tenure // the local holder that was met
@@ -31,7 +37,8 @@ type waiter struct {
 	end     error   // of the call; errPanic until it has one
 
 	elem  *list.Element // guarded by lock.mu
-	peers chan *Peer    // nil: nobody wants to know
+	told  *Peer         // guarded by lock.mu; the newest word of whom it waits for
+	news  chan struct{} // told is new; nil: nobody wants to know
 	ready chan struct{}
 
 	// Written before ready is closed.
@@ -44,8 +51,17 @@ type waiter struct {
 	node      string
 }
 
+// shares reports whether the call may share a node with other readers of the
+// session: nobody can tell whose it is.
+func (w *waiter) shares() bool {
+	return w.kind == znode.Read && !w.hold && !w.acq.Try && w.owner.IsZero() && w.handoff > 0
+}
+
 // errOptions: two values for one path that disagree in what shows in ZooKeeper.
-var errOptions = errors.New("another value for this path is in use with other options (WithACL)")
+var (
+	errOptions = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue)")
+	errKind    = errors.New("another value for this path is in use: a path is a semaphore's or a lock's")
+)
 
 // acquire waits for the lock. On success w.ten is the tenure, and w.handle the
 // handle if one was wanted. On failure nothing is left, but what could not be
@@ -86,20 +102,28 @@ func (l *lock) join(w *waiter) error {
 		l.mu.Unlock()
 		return err
 	}
-	if t := l.ten; t.mine(w) {
+	if t := l.mineLocked(w); t != nil {
 		l.mu.Unlock()
-		return l.reenter(w, t)
+		return l.again(w, t)
 	}
-	if w.acq.Try && (l.ten != nil || l.queue.Len() > 0) {
+	if w.shares() && l.queue.Len() == 0 && l.shareLocked(w) {
+		l.mu.Unlock()
+		return nil
+	}
+	ahead := l.aheadLocked(w)
+	if w.acq.Try && (ahead != nil || l.queue.Len() > 0) {
 		l.mu.Unlock()
 		return ErrBusy
 	}
-	if l.ten != nil {
-		w.ahead, w.contended = l.ten, true
+	if ahead != nil {
+		w.ahead, w.contended, w.told = ahead, true, toldLocal
 	}
 	w.waits, w.granted = true, false
 	w.elem = l.queue.PushBack(w)
 	l.s.stats.waiting.Add(1)
+	if w.kind == znode.Permit {
+		l.stand(w)
+	}
 	l.advanceLocked()
 	l.mu.Unlock()
 	return nil
@@ -109,7 +133,7 @@ func (l *lock) join(w *waiter) error {
 func (l *lock) wait(w *waiter) error {
 	done := w.call.Done()
 	switch {
-	case w.peers != nil:
+	case w.news != nil:
 		return l.listen(w)
 	case done == nil, defect.On(defect.DoneAcquires) && w.call.Err() != nil:
 		<-w.ready
@@ -134,8 +158,13 @@ func (l *lock) listen(w *waiter) error {
 			return w.over()
 		case <-w.call.Done():
 			return ctxErr(w.call)
-		case p := <-w.peers:
-			l.s.cfg.tracer.Blocked(w.ctx, *p)
+		case <-w.news:
+			l.mu.Lock()
+			p := w.told
+			l.mu.Unlock()
+			if p != toldLocal { // as tellLocal has done
+				l.s.cfg.tracer.Blocked(w.ctx, *p)
+			}
 		}
 	}
 }
@@ -165,12 +194,14 @@ func (l *lock) left(w *waiter) {
 // admitLocked refuses calls that can't be served.
 func (l *lock) admitLocked(w *waiter) error {
 	switch {
-	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && !l.ten.mine(w):
+	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && l.mineLocked(w) == nil:
 		return ErrClosed // a holder may enter again until it has finished
-	case l.acl == nil:
-		l.acl = w.acl
-	case !slices.Equal(l.acl, w.acl):
+	case l.idleLocked():
+		l.acl, l.permits, l.kazoo = w.acl, w.kind == znode.Permit, w.kazoo
+	case !slices.Equal(l.acl, w.acl), l.kazoo != w.kazoo:
 		return errOptions
+	case l.permits != (w.kind == znode.Permit):
+		return errKind
 	}
 	return nil
 }
@@ -188,13 +219,17 @@ func (l *lock) abandon(w *waiter) {
 		return
 	default:
 	}
-	r := l.run
+	r := l.runLocked(w)
 	l.noteLocked(w)
 	l.queue.Remove(w.elem)
-	if !defect.On(defect.NoPassOn) {
+	switch {
+	case w.kind == znode.Permit:
+		l.withdrawLocked(r)
+		l.nothingsLocked()
+	case !defect.On(defect.NoPassOn):
 		l.advanceLocked()
 	}
-	cancelled := r != nil && l.run != r
+	cancelled := r != nil && !slices.Contains(l.runs, r)
 	l.mu.Unlock()
 	if cancelled {
 		brief(r.done)
@@ -216,8 +251,8 @@ func brief(done <-chan struct{}) {
 // noteLocked notes where w stands, for the error that it ends with.
 func (l *lock) noteLocked(w *waiter) {
 	w.place = l.placeLocked(w)
-	if l.run != nil {
-		w.node = l.run.e.Last()
+	if r := l.runLocked(w); r != nil {
+		w.node = r.e.Last()
 	}
 }
 
@@ -225,10 +260,14 @@ func (l *lock) noteLocked(w *waiter) {
 // before the first of us elsewhere; 0 as long as that is not known.
 func (l *lock) placeLocked(w *waiter) int {
 	n := 1
-	if l.run != nil && !l.run.reused {
-		if n = l.run.e.Position(); n == 0 {
+	r := l.runLocked(w)
+	if r != nil && !r.reused {
+		if n = r.e.Position(); n == 0 {
 			return 0
 		}
+	}
+	if r != nil && r.w == w {
+		return n // readers before it have entries of their own
 	}
 	for e := l.queue.Front(); e != nil && e != w.elem; e = e.Next() {
 		n++

@@ -153,6 +153,18 @@ func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (m
 	return made, ran, err
 }
 
+// CreateBeside makes an ephemeral node, in one transaction with a check that
+// another node is there: zk.ErrNoNode if it is not.
+func (c *Conn) CreateBeside(node, path string, data []byte, acl []zk.ACL) (Ran, error) {
+	return c.do(true, func(zc *zk.Conn) error {
+		_, err := zc.Multi(
+			&zk.CheckVersionRequest{Path: node, Version: -1},
+			&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
+		)
+		return err
+	})
+}
+
 // CreateParent makes a container node, or a plain one where the server has no
 // containers.
 func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
@@ -169,6 +181,38 @@ func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
 // Delete removes one node, whatever its version.
 func (c *Conn) Delete(path string) (Ran, error) {
 	return c.do(true, func(zc *zk.Conn) error { return zc.Delete(path, -1) })
+}
+
+// DeleteAll removes all of the nodes, whatever their versions, or none.
+func (c *Conn) DeleteAll(paths []string) (Ran, error) {
+	return c.do(true, func(zc *zk.Conn) error {
+		ops := make([]any, len(paths))
+		for i, p := range paths {
+			ops[i] = &zk.DeleteRequest{Path: p, Version: -1}
+		}
+		_, err := zc.Multi(ops...)
+		return err
+	})
+}
+
+// Set writes a node's data, whatever its version.
+func (c *Conn) Set(path string, data []byte) (Ran, error) {
+	return c.do(true, func(zc *zk.Conn) error {
+		_, err := zc.Set(path, data, -1)
+		return err
+	})
+}
+
+// Replace makes an ephemeral node and removes another, in one transaction:
+// zk.ErrNodeExists or zk.ErrNoNode, and nothing is done, if that can't be.
+func (c *Conn) Replace(old, path string, data []byte, acl []zk.ACL) (Ran, error) {
+	return c.do(true, func(zc *zk.Conn) error {
+		_, err := zc.Multi(
+			&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
+			&zk.DeleteRequest{Path: old, Version: -1},
+		)
+		return err
+	})
 }
 
 // Children lists the names below path.
@@ -191,6 +235,15 @@ func (c *Conn) Stat(path string) (stat *zk.Stat, ran Ran, err error) {
 		return err
 	})
 	return stat, ran, err
+}
+
+// Get returns a node's data and Stat.
+func (c *Conn) Get(path string) (data []byte, stat *zk.Stat, err error) {
+	_, err = c.do(false, func(zc *zk.Conn) (err error) {
+		data, stat, err = zc.Get(path)
+		return err
+	})
+	return data, stat, err
 }
 
 // Sync brings the server connected to up to date with its leader.

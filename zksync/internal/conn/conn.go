@@ -169,6 +169,9 @@ func (c *Conn) Mine(session int64) bool {
 	return ok
 }
 
+// Life returns a context that ends with Close.
+func (c *Conn) Life() context.Context { return c.life }
+
 // Zk returns the client in use.
 func (c *Conn) Zk() *zk.Conn {
 	c.mu.Lock()

@@ -62,7 +62,7 @@ func guarded(t *testing.T, f *fake) (*Conn, *told) {
 	l := newTold()
 	node := ephemeral(t, c, "/node")
 	st, _ := c.State()
-	g := c.Guard(node, st.Session, l.lost)
+	g := c.Guard([]string{node}, st.Session, l.lost)
 	t.Cleanup(g.Stop)
 	return c, l
 }
@@ -85,7 +85,7 @@ func TestProbes(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
-		g := c.Guard("/", st.Session, nil)
+		g := c.Guard([]string{"/"}, st.Session, nil)
 		time.Sleep(T/2 + T/12)
 		g.Stop()
 		n := f.countOf(wire.OpMulti)
@@ -100,7 +100,7 @@ func TestProbes(t *testing.T) {
 		st, _ := c.State()
 		l := newTold()
 		for i := range 300 {
-			c.Guard(ephemeral(t, c, fmt.Sprintf("/%0200d", i)), st.Session, l.lost)
+			c.Guard([]string{ephemeral(t, c, fmt.Sprintf("/%0200d", i))}, st.Session, l.lost)
 		}
 		time.Sleep(T/6 + T/12)
 		if n := f.countOf(wire.OpMulti); n != 3 {
@@ -271,7 +271,7 @@ func TestGoneNodesAreNamed(t *testing.T) {
 		var all []*told
 		for i := range 5 {
 			l := newTold()
-			c.Guard(ephemeral(t, c, fmt.Sprint("/", i)), st.Session, l.lost)
+			c.Guard([]string{ephemeral(t, c, fmt.Sprint("/", i))}, st.Session, l.lost)
 			all = append(all, l)
 		}
 		f.do(func() { // nobody watches them
@@ -298,7 +298,7 @@ func TestGuardOfAnExpiredSession(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, l := guarded(t, f)
-		silent := c.Guard("/node", 1, nil)
+		silent := c.Guard([]string{"/node"}, 1, nil)
 		f.expire()
 		l.at(t, ErrSessionOver)
 		silent.Stop()
@@ -310,7 +310,7 @@ func TestGuardOfAnExpiredSession(t *testing.T) {
 			t.Error("Mine")
 		}
 		late := newTold()
-		c.Guard("/node", 1, late.lost)
+		c.Guard([]string{"/node"}, 1, late.lost)
 		late.at(t, ErrSessionOver)
 	})
 }

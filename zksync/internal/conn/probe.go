@@ -3,6 +3,7 @@ package conn
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
@@ -54,19 +55,19 @@ func (c *Conn) heard() {
 }
 
 // Guard asks for the life of a session to be proven every sixth of its
-// timeout, with a transaction that names a node.
+// timeout, with a transaction that names nodes.
 type Guard struct {
 	c       *Conn
-	path    string
+	paths   []string
 	session int64
 	lost    func(reason error)
 }
 
-// Guard begins to guard the node path of a session that is alive. lost, if not
-// nil, is called once when the session is over, out of contact for T/2, or the
-// node gone; it must not block. Stop ends it.
-func (c *Conn) Guard(path string, session int64, lost func(reason error)) *Guard {
-	g := &Guard{c: c, path: path, session: session, lost: lost}
+// Guard begins to guard nodes of a session that is alive. lost, if not nil, is
+// called once when the session is over, out of contact for T/2, or one of the
+// nodes gone; it must not block. Stop ends it.
+func (c *Conn) Guard(paths []string, session int64, lost func(reason error)) *Guard {
+	g := &Guard{c: c, paths: paths, session: session, lost: lost}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.guards[g] = struct{}{}
@@ -170,7 +171,7 @@ func (c *Conn) judgeLocked() (lost map[*Guard]error, paths []string) {
 		case !alive && g.lost != nil:
 			reason = ErrNoContact
 		default:
-			paths = append(paths, g.path)
+			paths = append(paths, g.paths...)
 			continue
 		}
 		if lost == nil {
@@ -192,7 +193,7 @@ func (c *Conn) gone(path string) {
 	var lost []*Guard
 	c.mu.Lock()
 	for g := range c.guards {
-		if g.path == path {
+		if slices.Contains(g.paths, path) {
 			lost = append(lost, g)
 			delete(c.guards, g)
 		}
@@ -242,17 +243,17 @@ func (c *Conn) cut(epoch uint64) {
 	}
 }
 
-// Prove makes sure that the session is alive and the node exists: by the clock
-// alone if the node is known otherwise, else by asking the quorum.
-func (c *Conn) Prove(session int64, path string) error {
-	gone, ran, err := c.Check(path)
+// Prove makes sure that the session is alive and the nodes exist, by asking the
+// quorum.
+func (c *Conn) Prove(session int64, paths ...string) error {
+	gone, ran, err := c.Check(paths...)
 	switch {
 	case err != nil:
 		return err
 	case ran.Session() != session:
 		return ErrSessionOver
 	case gone >= 0:
-		return fmt.Errorf("%w: %s", ErrNodeGone, path)
+		return fmt.Errorf("%w: %s", ErrNodeGone, paths[gone])
 	case !c.Alive(session):
 		return ErrNoContact
 	}

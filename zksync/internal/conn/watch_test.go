@@ -215,7 +215,7 @@ func TestForeignClient(t *testing.T) {
 		if !c.Alive(1) {
 			t.Error("not alive after a write")
 		}
-		c.Guard(node, 1, l.lost)
+		c.Guard([]string{node}, 1, l.lost)
 		w, err := c.Watch(node)
 		if err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func TestForeignClient(t *testing.T) {
 			t.Errorf("told after %v", at)
 		}
 		last := newTold()
-		c.Guard("/", 1, last.lost)
+		c.Guard([]string{"/"}, 1, last.lost)
 		f.expire()
 		last.at(t, ErrSessionOver)
 		<-other.Done()
@@ -286,7 +286,7 @@ func TestForeignClient(t *testing.T) {
 		}
 		node := ephemeral(t, c, "/node")
 		l := newTold()
-		c.Guard(node, 1, l.lost)
+		c.Guard([]string{node}, 1, l.lost)
 		f.do(func() {
 			f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} }
 		})

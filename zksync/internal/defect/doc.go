@@ -32,6 +32,20 @@ const (
 	SequenceFence                     // the fence is the sequence number
 	DoneAcquires                      // a done context gets a free lock
 	SilentLoss                        // giving back a lock that was lost succeeds
+	LaterWriter                       // a reader watches the last writer in line, which may stand behind it
+	OneHolder                         // permits wait for the end of one holder, not of any
+	TouchLost                         // who gets permits does not tell the one behind
+	TouchOnce                         // it is told once, whatever becomes of the request
+	ShrinkGap                         // a part of a permit is given back by a deletion and then a create
+	DowngradeGap                      // the read node of a writer gets a place of its own
+	WriteTurn                         // the end of a write node is a turn, without a read
+	OneByOne                          // the nodes of a Multi are made one by one, as its locks are named
+	JoinedLocal                       // a Multi does not wait for what its own session holds
+	FirstPart                         // of a Multi only the first node is looked after
+	UnprovenParts                     // a Multi is granted part by part, and no more looked at
+	ForgottenParts                    // of a Multi whose first node is gone the others are not looked for
+	ReadFence                         // who goes on to read has the fence of the read node
+	OthersDebt                        // a reader gives back what an owner has lost, instead of its own
 )
 
 var names = [...]string{
@@ -42,6 +56,9 @@ var names = [...]string{
 	ForgottenDelete: "ForgottenDelete", DeleteOnce: "DeleteOnce", NoUndo: "NoUndo", NoPassOn: "NoPassOn",
 	FreedLoss: "FreedLoss", BlindHandoff: "BlindHandoff", SharedHold: "SharedHold", BlindReentry: "BlindReentry",
 	SequenceFence: "SequenceFence", DoneAcquires: "DoneAcquires", SilentLoss: "SilentLoss",
+	LaterWriter: "LaterWriter", OneHolder: "OneHolder", TouchLost: "TouchLost", TouchOnce: "TouchOnce", ShrinkGap: "ShrinkGap",
+	DowngradeGap: "DowngradeGap", WriteTurn: "WriteTurn", OneByOne: "OneByOne", JoinedLocal: "JoinedLocal",
+	FirstPart: "FirstPart", UnprovenParts: "UnprovenParts", ForgottenParts: "ForgottenParts", ReadFence: "ReadFence", OthersDebt: "OthersDebt",
 }
 
 // String is the defect's name in this package, or "none".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -23,9 +24,16 @@ func (e *Entry) create(ctx context.Context) error {
 		e.own(znode.NewGUID())
 		paths := make([]string, len(e.order.Places))
 		for i, p := range e.order.Places {
-			paths[i] = path.Join(p.Parent, znode.Prefix(p.Kind, e.guid))
+			paths[i] = path.Join(p.Parent, p.prefix(e.guid))
 		}
-		made, ran, err := e.c.Create(paths, e.order.Data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+		made, ran, err := e.c.Create(paths[:e.together()], e.order.Data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+		for _, p := range paths[e.together():] {
+			var next []string
+			if err == nil {
+				next, ran, err = e.c.Create([]string{p}, e.order.Data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+				made = append(made, next...)
+			}
+		}
 		switch {
 		case err == nil && ran.Session() != 0:
 			e.stands(ran.Session(), made)
@@ -61,11 +69,20 @@ func (e *Entry) create(ctx context.Context) error {
 	}
 }
 
+// together is how many of the nodes one transaction makes: all, but for the defect
+// OneByOne.
+func (e *Entry) together() int {
+	if defect.On(defect.OneByOne) {
+		return 1
+	}
+	return len(e.order.Places)
+}
+
 // resolve finds out what became of a create whose outcome is not known, and
 // takes over the nodes if they are of the present session. It does not look at
 // any ctx: somebody has to answer for the nodes, however long it takes.
 func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
-	for p := (pause{}); ; p.wait(context.Background()) {
+	for p := (pause{}); ; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
 			return false, err
@@ -86,6 +103,14 @@ func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
 		stat, _, err := e.c.Stat(nodes[0])
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
+			if defect.On(defect.ForgottenParts) {
+				return false, nil
+			}
+			// Deleted by hand, perhaps: the others may stand.
+			e.stands(st.Session, nodes)
+			if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+				return false, err
+			}
 			return false, nil
 		case err != nil:
 			if conn.Classify(err) == conn.Answered {
@@ -129,7 +154,7 @@ func (e *Entry) find() (nodes []string, sure bool, err error) {
 			return nil, false, err
 		}
 		for _, n := range names {
-			if name, ok := znode.Parse(n); ok && name.HasGUID && name.GUID == e.guid {
+			if strings.HasPrefix(n, p.prefix(e.guid)) {
 				nodes = append(nodes, path.Join(p.Parent, n))
 				break
 			}

@@ -21,6 +21,7 @@ import (
 // The errors of Stand that are the lock's own; all others are the connection's
 // or the context's cause.
 var (
+	ErrLimit     = errors.New("the limits in line differ")
 	ErrBusy      = errors.New("somebody is in line")
 	ErrExhausted = errors.New("sequence numbers exhausted")
 )
@@ -35,10 +36,12 @@ type Client interface {
 	Await(ctx context.Context) (conn.State, error)
 	State() (conn.State, <-chan struct{})
 	Timeout() time.Duration
+	Life() context.Context
 	Alive(session int64) bool
 	Mine(session int64) bool
 	Ordered() bool
 	Create(paths []string, data []byte, flags int32, acl []zk.ACL) ([]string, conn.Ran, error)
+	CreateBeside(node, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 	CreateParent(path string, acl []zk.ACL) error
 	Delete(path string) (conn.Ran, error)
 	Children(path string) ([]string, conn.Ran, error)
@@ -46,64 +49,11 @@ type Client interface {
 	Sync(path string) (conn.Ran, error)
 	Watch(path string) (*conn.Watch, error)
 	WatchChildren(path string) (*conn.Watch, error)
-	Guard(path string, session int64, lost func(error)) *conn.Guard
-	Prove(session int64, path string) error
-}
-
-// Verdict is what a rule says of a place in line.
-type Verdict struct {
-	Held bool // it is our turn
-	// Watch is the index of the node whose end may make it our turn.
-	Watch int
-	// Sole: the end of that node alone makes it our turn, whatever else
-	// happens in the line meanwhile.
-	Sole bool
-}
-
-// Rule decides who blocks whom: line is in order, own is the index of the node
-// that asks. It must not look behind own: who comes later never blocks
-// (lesson 15).
-type Rule func(line []znode.Name, own int) Verdict
-
-// First is the rule of a mutex: it is the turn of whoever is first. The one
-// before is watched, so that each release wakes one.
-func First(line []znode.Name, own int) Verdict {
-	if own == 0 {
-		return Verdict{Held: true}
-	}
-	// A write node may end because a read node of its holder took its place.
-	return Verdict{Watch: own - 1, Sole: own == 1 && line[0].Kind != znode.Write}
-}
-
-// Place is a queue to stand in, and how.
-type Place struct {
-	Parent string // the lock's path
-	Kind   znode.Kind
-	Rule   Rule
-}
-
-// Order says where to stand, as what, and how. All nodes of an order are made
-// in one transaction.
-type Order struct {
-	Places []Place
-	Data   []byte
-	ACL    []zk.ACL
-	Try    bool // don't wait: ErrBusy
-	Fence  bool // the fence is wanted: one more read, beside the listing
-	// Blocked is told whom the entry waits for, each time that changes.
-	Blocked func(Blocker)
-	// Placed, if not nil, is called whenever the nodes have come to stand. It
-	// must not block.
-	Placed func()
-}
-
-// Blocker is the node an entry waits for.
-type Blocker struct {
-	Path  string
-	Data  []byte
-	Stat  zk.Stat
-	Place int  // our place in line: 1 is the next
-	Local bool // the node is of our own session
+	Guard(paths []string, session int64, lost func(error)) *conn.Guard
+	Prove(session int64, paths ...string) error
+	DeleteAll(paths []string) (conn.Ran, error)
+	Set(path string, data []byte) (conn.Ran, error)
+	Replace(old, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 }
 
 // Entry stands in line. Stand and then Remove are called once each, one after
@@ -121,21 +71,35 @@ type Entry struct {
 	nodes   []string     // full paths, one a place
 	fence   atomic.Int64 // czxid of the nodes, once known
 
+	// Taken while nodes are replaced or deleted: no sync.Mutex, as that is waited
+	// for while requests are, which would stop the time of a synctest bubble.
+	op   chan struct{}
+	torn bool // guarded by op; a transaction that deletes all may have run
+
 	mu   sync.Mutex
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the newest first node
+	node string   // guarded by mu; the first node that stands
 }
 
 // New returns an entry that stands nowhere yet.
-func New(c Client, o Order) *Entry { return &Entry{c: c, order: o} }
+func New(c Client, o Order) *Entry { return &Entry{c: c, order: o, op: make(chan struct{}, 1)} }
+
+// alter begins to replace or delete nodes; what it returns ends that.
+func (e *Entry) alter() (end func()) {
+	e.op <- struct{}{}
+	return func() { <-e.op }
+}
 
 // Node returns the full path of the entry's first node, or "".
 func (e *Entry) Node() string {
-	if len(e.nodes) == 0 {
-		return ""
-	}
-	return e.nodes[0]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.node
 }
+
+// Nodes returns the full paths of the entry's nodes, one a place.
+func (e *Entry) Nodes() []string { return e.nodes }
 
 // Left returns the nodes that are not known to be gone. It may be called at any
 // time.
@@ -157,7 +121,7 @@ func (e *Entry) stands(session int64, nodes []string) {
 	e.session, e.nodes = session, nodes
 	e.fence.Store(0) // an earlier attempt's says nothing of these
 	e.mu.Lock()
-	e.left, e.last = nodes, nodes[0]
+	e.left, e.last, e.node = nodes, nodes[0], nodes[0]
 	e.mu.Unlock()
 	if e.order.Placed != nil {
 		e.order.Placed()
@@ -174,7 +138,7 @@ func (e *Entry) Fence() int64 { return e.fence.Load() }
 // Learn asks for the fence.
 func (e *Entry) Learn() error {
 	err := e.learn(0)
-	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, errAgain) {
+	if errors.Is(err, errAgain) {
 		return conn.ErrNodeGone
 	}
 	return err
@@ -189,6 +153,9 @@ func (e *Entry) Position() int { return int(e.place.Load()) }
 // can hold before Remove. Otherwise it returns an error; either way Remove has
 // to be called in the end.
 func (e *Entry) Stand(ctx context.Context) error {
+	if e.order.After != nil {
+		e.order.After(ctx)
+	}
 	if e.order.Try {
 		if err := e.look(ctx); err != nil {
 			return err
@@ -216,6 +183,9 @@ func (e *Entry) Stand(ctx context.Context) error {
 // refusal costs this one read and leaves no trace.
 func (e *Entry) look(ctx context.Context) error {
 	for _, p := range e.order.Places {
+		if p.Kazoo {
+			continue
+		}
 		for rest := (pause{}); ; rest.wait(ctx) {
 			if _, err := e.c.Await(ctx); err != nil {
 				return err
@@ -233,9 +203,9 @@ func (e *Entry) look(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			line := append(e.parse(p, names), znode.Name{Kind: p.Kind})
-			if !p.Rule(line, len(line)-1).Held {
-				e.place.Store(int32(len(line) - 1))
+			line := append(e.parse(p, names), znode.Name{Kind: p.Kind, Weight: p.Weight, Limit: p.Limit})
+			if v := p.Rule(line, len(line)-1); !v.Held {
+				e.place.Store(int32(v.place(len(line) - 1)))
 				return ErrBusy
 			}
 			break
@@ -263,47 +233,31 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 // wait waits for the turn in each place. The order does not matter: a place in
 // line only gets better.
 func (e *Entry) wait(ctx context.Context) error {
-	for i := range e.order.Places {
-		if err := e.walk(ctx, i); err != nil {
+	waited := false
+	for i, p := range e.order.Places {
+		if p.Kazoo {
+			continue // it came with the place before: nobody is between
+		}
+		w, err := e.walk(ctx, i)
+		if err != nil {
 			return err
 		}
+		waited = waited || w
 	}
-	return nil
-}
-
-// owned holds the GUIDs of this process that somebody answers for.
-var owned sync.Map
-
-func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
-
-func (e *Entry) own(g znode.GUID) {
-	e.guid, e.owned = g, true
-	owned.Store(g, nil)
-}
-
-func (e *Entry) disown() {
-	if e.owned {
-		e.owned = false
-		owned.Delete(e.guid)
+	if !waited || len(e.nodes) == 1 || defect.On(defect.UnprovenParts) {
+		return nil
 	}
-}
-
-// ownerOf is the session that owns a node, which should be the one given.
-func ownerOf(stat *zk.Stat, session int64) int64 {
-	if defect.On(defect.NoOwnerCheck) {
-		return session
-	}
-	return stat.EphemeralOwner
-}
-
-// sweep deletes a node of this process that nobody answers for, if it is of a
-// session of ours: a copy of the process elsewhere has others.
-func sweep(c Client, node string, g znode.GUID) {
-	if _, busy := owned.LoadOrStore(g, nil); busy {
-		return
-	}
-	defer owned.Delete(g)
-	if st, _, err := c.Stat(node); err == nil && c.Mine(st.EphemeralOwner) {
-		_, _ = c.Delete(node)
+	// Each place was seen at its own time.
+	for p := (pause{}); ; p.wait(ctx) {
+		if _, err := e.c.Await(ctx); err != nil {
+			return err
+		}
+		err := e.c.Prove(e.session, e.nodes...)
+		switch {
+		case errors.Is(err, conn.ErrSessionOver), errors.Is(err, conn.ErrNodeGone):
+			return errAgain
+		case !again(err):
+			return err
+		}
 	}
 }

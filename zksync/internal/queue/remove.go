@@ -17,9 +17,15 @@ import (
 // gone before, which means that a lock was lost; conn.ErrClosed if the
 // connection was closed first; and the server's refusal if it will not delete.
 func (e *Entry) Remove() error {
+	defer e.alter()()
+	if left := e.Left(); len(left) > 1 && e.removeAll(left) {
+		e.mu.Lock()
+		e.left = nil
+		e.mu.Unlock()
+	}
 	var first error
 	for left := e.Left(); len(left) > 0; left = e.Left() {
-		err := e.removeNode(left[0])
+		err := e.removeNode(left[0], len(e.nodes) > 1 && e.torn)
 		if first == nil {
 			first = err
 		}
@@ -34,9 +40,22 @@ func (e *Entry) Remove() error {
 	return first
 }
 
-func (e *Entry) removeNode(node string) error {
-	unknown := false
-	for p := (pause{}); ; p.wait(context.Background()) {
+// removeAll deletes all nodes in one transaction, and reports whether it did.
+// If not, whatever the reason, they are deleted one by one (lesson 69).
+func (e *Entry) removeAll(nodes []string) bool {
+	if _, err := e.c.Await(context.Background()); err != nil {
+		return false
+	}
+	ran, err := e.c.DeleteAll(nodes)
+	if conn.Classify(err) == conn.Unknown {
+		e.torn = true // those that are gone may be so by this
+	}
+	return err == nil && ran.Before.Session == e.session && ran.After.Session == e.session
+}
+
+// removeNode deletes a node. With unknown, an earlier try may have done it.
+func (e *Entry) removeNode(node string, unknown bool) error {
+	for p := (pause{}); ; p.wait(e.c.Life()) {
 		if _, err := e.c.Await(context.Background()); err != nil {
 			return err
 		}

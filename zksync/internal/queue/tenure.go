@@ -108,8 +108,11 @@ func (e *Entry) alone() (*conn.Watch, error) {
 		}
 	}
 	line := e.parse(place, names)
-	if len(line) != 1 {
+	if len(line) > len(e.nodes) {
 		return nil, ErrNotAlone
+	}
+	if len(line) == 0 {
+		return nil, conn.ErrNodeGone
 	}
 	if line[0].Raw != path.Base(e.nodes[0]) {
 		return nil, conn.ErrNodeGone

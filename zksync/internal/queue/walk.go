@@ -17,54 +17,85 @@ import (
 // walk waits until it is the turn of the entry's node in place i. It decides
 // again, with a fresh listing, after everything that might have changed the
 // answer: the blocker's end or change, the own node's, a lost connection.
-func (e *Entry) walk(ctx context.Context, i int) error {
+func (e *Entry) walk(ctx context.Context, i int) (waited bool, err error) {
 	var told string // the blocker that Blocked was told of
 	var rest pause
 	for {
 		st, err := e.c.Await(ctx)
 		if err != nil {
-			return err
+			return waited, err
 		}
 		if st.Session != e.session {
-			return errAgain
+			return waited, errAgain
 		}
+		looked := time.Now()
 		line, own, err := e.list(i)
 		if err != nil {
-			return err
+			return waited, err
 		}
 		if line == nil {
 			rest.wait(ctx)
 			continue
 		}
 		if znode.Exhausted(line, own) {
-			return ErrExhausted
+			return waited, ErrExhausted
 		}
 		v := e.order.Places[i].Rule(line, own)
-		e.place.Store(int32(own))
-		if v.Held {
+		e.place.Store(int32(v.place(own)))
+		if err := e.limits(line, own); err != nil {
+			return waited, err
+		}
+		if v.Held || defect.On(defect.JoinedLocal) && e.local(i, line[v.Watch].Raw) {
 			switch err := e.certify(i); {
 			case err == nil:
-				return nil
+				e.announce(line, own)
+				return waited, nil
 			case again(err):
 				rest.wait(ctx)
 				continue
 			default:
-				return err
+				return waited, err
 			}
 		}
 		if e.order.Try {
-			return ErrBusy
+			return waited, ErrBusy
 		}
-		blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
-		switch err := e.block(ctx, i, own, blocker, v.Sole, &told); {
+		waited = true
+		if v.Crowd {
+			err = e.mill(ctx, i, line, own, v, looked, &told)
+		} else {
+			blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
+			err = e.block(ctx, i, v.place(own), blocker, v.Sole, &told)
+			if errors.Is(err, errIn) {
+				err = e.mill(ctx, i, line, own, v, looked, &told)
+			}
+		}
+		switch {
 		case errors.Is(err, errLook):
 			rest = pause{}
 		case again(err):
 			rest.wait(ctx)
 		default:
-			return err
+			return waited, err
 		}
 	}
+}
+
+// local is for the defect JoinedLocal: a part of a Multi waits for our own session.
+func (e *Entry) local(i int, blocker string) bool {
+	if len(e.nodes) == 1 {
+		return false
+	}
+	st, _, err := e.c.Stat(path.Join(e.order.Places[i].Parent, blocker))
+	return err == nil && st.EphemeralOwner == e.session
+}
+
+// place is the place in line of the node at own: 1 is the next.
+func (v Verdict) place(own int) int {
+	if v.Place > 0 {
+		return v.Place
+	}
+	return own
 }
 
 // errLook asks for another listing.
@@ -121,15 +152,24 @@ func (e *Entry) list(i int) (line []znode.Name, own int, err error) {
 
 // learn sets a watch on our own node, and so gets to know its czxid.
 func (e *Entry) learn(i int) error {
+	_, err := e.watchOwn(i)
+	return err
+}
+
+// watchOwn is learn, and returns the watch. Without our node the error is
+// errAgain.
+func (e *Entry) watchOwn(i int) (*conn.Watch, error) {
 	w, err := e.c.Watch(e.nodes[i])
-	if err != nil {
-		return err
-	}
-	if ownerOf(&w.Stat, e.session) != e.session {
-		return errAgain
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil, errAgain
+	case err != nil:
+		return nil, err
+	case ownerOf(&w.Stat, e.session) != e.session:
+		return nil, errAgain
 	}
 	e.fence.Store(fenceOf(e.nodes[i], w.Stat.Czxid))
-	return nil
+	return w, nil
 }
 
 // fenceOf is the fence of a node: what grows whatever becomes of the parent.
@@ -165,17 +205,13 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	if err != nil {
 		return err
 	}
-	wo, err := e.c.Watch(e.nodes[i])
-	if errors.Is(err, zk.ErrNoNode) {
-		return errAgain
-	}
+	wo, err := e.watchOwn(i)
 	if err != nil {
 		return err
 	}
-	if ownerOf(&wo.Stat, e.session) != e.session {
-		return errAgain
+	if e.order.Places[i].Kind == znode.Permit && wb.Stat.Version > 0 {
+		return errIn
 	}
-	e.fence.Store(fenceOf(e.nodes[i], wo.Stat.Czxid))
 	local := wb.Stat.EphemeralOwner == e.session
 	if *told != blocker && e.order.Blocked != nil {
 		*told = blocker
@@ -184,7 +220,7 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	if sole {
 		// The next in line keeps its clock valid, so that its turn costs no
 		// request when it comes.
-		defer e.c.Guard(e.nodes[i], e.session, nil).Stop()
+		defer e.c.Guard(e.nodes[i:i+1], e.session, nil).Stop()
 	}
 	// The watches tell all there is to tell; that they stand is checked now and
 	// then all the same (G13).

@@ -15,12 +15,17 @@ type GUID [16]byte
 // processLen is how many bytes of a GUID name the process.
 const processLen = 6
 
-// process names this process. It is random, not made from a pid or an address,
-// since containers share those.
-var process = sync.OnceValue(func() (p [processLen]byte) {
+// process names this process.
+var process = sync.OnceValue(newProcess)
+
+// newProcess is random, not made from a pid or an address, since containers share
+// those. Its first digit is no sequence's: Curator takes kazoo's names whole for
+// the sequence, and one below its own would be before it in line.
+func newProcess() (p [processLen]byte) {
 	rand.Read(p[:]) // never fails
+	p[0] |= 0x80
 	return p
-})
+}
 
 // NewGUID returns a GUID that no one else has.
 func NewGUID() GUID {

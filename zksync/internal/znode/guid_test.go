@@ -51,6 +51,21 @@ func TestNewGUID(t *testing.T) {
 	}
 }
 
+// Curator compares a node under kazoo's name as a text with the digits of its own
+// sequence. If it came first Curator would wait for those behind it, which wait
+// for Curator.
+func TestKazooNamesComeLastForCurator(t *testing.T) {
+	const highest = "2147483647"
+	for range 1000 {
+		var g GUID
+		p := newProcess()
+		copy(g[:], p[:])
+		if name := KazooPrefix(g) + "0000000000"; name < highest {
+			t.Fatalf("%s is before %s", name, highest)
+		}
+	}
+}
+
 func TestNewGUIDConcurrentSafe(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {

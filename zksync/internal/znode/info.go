@@ -190,8 +190,12 @@ func DecodeInfo(data []byte) (Info, bool) {
 	}.clean(), true
 }
 
+// RevokeWord asks the holder of the node it is written to to let go; it is
+// Curator's.
+const RevokeWord = "__REVOKE__"
+
 // IsRevoke reports whether a node's data asks its holder to let go: Curator's
 // word "__REVOKE__", or "unlock", and nothing around it.
 func IsRevoke(data []byte) bool {
-	return string(data) == "__REVOKE__" || string(data) == "unlock"
+	return string(data) == RevokeWord || string(data) == "unlock"
 }

@@ -1,0 +1,246 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// Queue is who stands in line at a path, as it was seen at one time. It is a
+// plain value.
+type Queue struct {
+	Path  string   // as it was given
+	Nodes []Node   // in order
+	Other []string // names of children that are no lock nodes, which no lock heeds
+}
+
+// Node is one node in line. The texts are what whoever made it says: don't trust
+// them. It is a plain value; what is not known is zero.
+type Node struct {
+	Name     string // of the node
+	Path     string // of the node, in full
+	Mode     Mode   // ModeMutex, ModeWrite, ModeRead or ModePermit
+	Form     string // who writes names like this: "zksync", "curator", "kazoo", "zk.Lock" or "other"
+	Sequence int64  // ZooKeeper's number, which makes the order
+	Weight   int64  // of a permit
+	Limit    int64  // of its semaphore
+
+	Held      bool   // it is this node's turn
+	BlockedBy string // else the name of the node it waits for, or of the last before it that matters
+
+	Identity    string // WithIdentity
+	Host        string
+	PID         int
+	OwnerID     string
+	OwnerName   string
+	TraceParent string
+	Revoked     bool // somebody has asked for the lock back
+
+	Session int64     // that the node goes with; 0 for one that stays
+	Since   time.Time // in line, by the server's clock
+	Fence   int64     // the zxid of its making
+}
+
+// atOnce is how many nodes Inspect reads at a time.
+const atOnce = 32
+
+// Inspect returns the queue at a lock's path: a listing, and a read of each node.
+// A path where nobody stands has an empty one, and so has one that does not
+// exist. It sets no watch and disturbs nobody. What it returns is history: a node
+// that went away while it looked is left out. A call that waits behind another of
+// its own session may have no node yet, and does not show then. The error is an
+// *Error.
+func (s *Session) Inspect(ctx context.Context, path string) (Queue, error) {
+	q := Queue{Path: path}
+	full, err := s.fullPath(path)
+	if err == nil {
+		q.Nodes, q.Other, err = s.inspect(ctx, full)
+	}
+	if err != nil {
+		return Queue{}, &Error{Op: "inspect", Path: path, Err: err}
+	}
+	return q, nil
+}
+
+func (s *Session) fullPath(path string) (string, error) {
+	full := s.cfg.chroot + path
+	for _, p := range []string{path, full} {
+		if err := znode.ValidPath(p); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrInvalidPath, err)
+		}
+	}
+	return full, nil
+}
+
+// ask makes a request that changes nothing until it is answered.
+func (s *Session) ask(ctx context.Context, f func() error) error {
+	for {
+		if err := s.alive(); err != nil {
+			return err
+		}
+		if _, err := s.conn.Await(ctx); err != nil {
+			return s.mapErr(ctx, err)
+		}
+		err := await(ctx, f)
+		switch {
+		case err == nil || conn.Classify(err) == conn.Answered:
+			return err
+		case ctx.Err() != nil || errors.Is(err, conn.ErrClosed):
+			return s.mapErr(ctx, err)
+		}
+	}
+}
+
+func (s *Session) inspect(ctx context.Context, full string) (nodes []Node, other []string, err error) {
+	var names []string
+	err = s.ask(ctx, func() (err error) {
+		names, _, err = s.conn.Children(full)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var line []znode.Name
+	for _, n := range names {
+		if name, ok := znode.Parse(n); ok {
+			line = append(line, name)
+		} else {
+			other = append(other, n)
+		}
+	}
+	nodes, err = s.read(ctx, full, line)
+	return nodes, other, err
+}
+
+// read reads the nodes of a line, and says who waits for whom.
+func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]Node, error) {
+	all := make([]Node, len(line))
+	errs := make([]error, len(line))
+	gate := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, name := range line {
+		gate <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-gate }()
+			all[i], errs[i] = s.node(ctx, full, name)
+		})
+	}
+	wg.Wait()
+	var there []znode.Name
+	found := make(map[string]Node, len(line))
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			there = append(there, line[i])
+			found[line[i].Raw] = all[i]
+		case !errors.Is(err, zk.ErrNoNode):
+			return nil, err
+		}
+	}
+	znode.Sort(there)
+	nodes := make([]Node, len(there))
+	for i, name := range there {
+		n := found[name.Raw]
+		if v := place(full, name.Kind).Rule(there, i); v.Held {
+			n.Held = true
+		} else if v.Watch >= 0 {
+			n.BlockedBy = there[v.Watch].Raw
+		}
+		nodes[i] = n
+	}
+	return nodes, nil
+}
+
+func (s *Session) node(ctx context.Context, full string, name znode.Name) (Node, error) {
+	n := Node{
+		Name: name.Raw, Path: path.Join(full, name.Raw), Mode: modeOf(name.Kind), Form: name.Form.String(),
+		Sequence: name.Seq, Weight: name.Weight, Limit: name.Limit,
+	}
+	var data []byte
+	var stat *zk.Stat
+	err := s.ask(ctx, func() (err error) {
+		data, stat, err = s.conn.Get(n.Path)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoAuth) { // its data is not for us
+		err = s.ask(ctx, func() (err error) {
+			stat, _, err = s.conn.Stat(n.Path)
+			return err
+		})
+	}
+	if err != nil {
+		return Node{}, err
+	}
+	n.Session, n.Since, n.Fence = stat.EphemeralOwner, time.UnixMilli(stat.Ctime), stat.Czxid
+	n.Revoked = znode.IsRevoke(data)
+	if i, ok := znode.DecodeInfo(data); ok {
+		n.Identity, n.Host, n.PID = i.Identity, i.Host, i.PID
+		n.OwnerID, n.OwnerName, n.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
+	}
+	return n, nil
+}
+
+func modeOf(k znode.Kind) Mode {
+	switch k {
+	case znode.Write:
+		return ModeWrite
+	case znode.Read:
+		return ModeRead
+	case znode.Permit:
+		return ModePermit
+	}
+	return ModeMutex
+}
+
+// Revoke asks the holder of a lock node for the lock, by writing Curator's word
+// "__REVOKE__" to the node: see Hold.Revoked, and in Curator makeRevocable. It is
+// a request and no more. node is a full path, as Inspect and Hold.Node have it;
+// one that is no lock node's is refused. The error is an *Error; it Is
+// zk.ErrNoNode when the node has gone.
+func (s *Session) Revoke(ctx context.Context, node string) error {
+	return s.onNode(ctx, "revoke", node, func() error {
+		_, err := s.conn.Set(node, []byte(znode.RevokeWord))
+		return err
+	})
+}
+
+// Break deletes a lock node of whomever: the holder loses the lock, or the waiter
+// its place. A holder that has no Hold is not told. It is for an operator who
+// knows that the holder is gone; where it may be alive, its late writes are what
+// fences are for. node and the errors are as with Revoke.
+func (s *Session) Break(ctx context.Context, node string) error {
+	tried := false
+	return s.onNode(ctx, "break", node, func() error {
+		_, err := s.conn.Delete(node)
+		if errors.Is(err, zk.ErrNoNode) && tried {
+			err = nil // by the try before, whose answer was lost
+		}
+		tried = true
+		return err
+	})
+}
+
+var errNotLockNode = errors.New("not the path of a lock node")
+
+func (s *Session) onNode(ctx context.Context, op, node string, f func() error) error {
+	_, isLock := znode.Parse(path.Base(node))
+	var err error = errNotLockNode
+	if isLock && znode.ValidPath(node) == nil {
+		err = s.ask(ctx, f)
+	}
+	if err != nil {
+		return &Error{Op: op, Node: node, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// owned holds the GUIDs of this process that somebody answers for.
+var owned sync.Map
+
+func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
+
+func (e *Entry) own(g znode.GUID) {
+	e.guid, e.owned = g, true
+	owned.Store(g, nil)
+}
+
+func (e *Entry) disown() {
+	if e.owned {
+		e.owned = false
+		owned.Delete(e.guid)
+	}
+}
+
+// ownerOf is the session that owns a node, which should be the one given.
+func ownerOf(stat *zk.Stat, session int64) int64 {
+	if defect.On(defect.NoOwnerCheck) {
+		return session
+	}
+	return stat.EphemeralOwner
+}
+
+// sweep deletes a node of this process that nobody answers for, if it is of a
+// session of ours: a copy of the process elsewhere has others.
+func sweep(c Client, node string, g znode.GUID) {
+	if _, busy := owned.LoadOrStore(g, nil); busy {
+		return
+	}
+	defer owned.Delete(g)
+	if st, _, err := c.Stat(node); err == nil && c.Mine(st.EphemeralOwner) {
+		_, _ = c.Delete(node)
+	}
+}

@@ -1,0 +1,73 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/defect"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// NoWriter is the rule of readers: nobody who wants the lock alone stands
+// before. The nearest one who does is watched, so that the end of another wakes
+// nobody for nothing (lessons 15, 16).
+func NoWriter(line []znode.Name, own int) Verdict {
+	for i := own - 1; i >= 0; i-- {
+		if line[i].Kind != znode.Read {
+			for j := len(line) - 1; j > i && defect.On(defect.LaterWriter); j-- {
+				if line[j].Kind != znode.Read {
+					return Verdict{Watch: j}
+				}
+			}
+			return Verdict{Watch: i}
+		}
+	}
+	return Verdict{Held: true}
+}
+
+// StandBeside puts the entry's node, a read node, in the place of a write node
+// whose turn it is: under the same sequence, in a transaction that checks that
+// the write node is there. It takes over its fence. It returns conn.ErrNodeGone
+// or conn.ErrSessionOver if the lock is lost; either way Remove has to be called
+// in the end.
+func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
+	parent, name := path.Split(w.nodes[0])
+	seq := strings.TrimPrefix(name, znode.Prefix(znode.Write, w.guid))
+	e.own(znode.NewGUID())
+	node := path.Join(parent, znode.Prefix(znode.Read, e.guid)+seq)
+	e.stands(w.session, []string{node})
+	if e.fence.Store(w.Fence()); defect.On(defect.ReadFence) {
+		defer func() { _ = e.learn(0) }()
+	}
+	for p := (pause{}); ; p.wait(ctx) {
+		st, err := e.c.Await(ctx)
+		if err != nil {
+			return err
+		}
+		if st.Session != e.session {
+			return conn.ErrSessionOver
+		}
+		if defect.On(defect.DowngradeGap) {
+			return e.create(ctx)
+		}
+		ran, err := e.c.CreateBeside(w.nodes[0], node, e.order.Data, e.order.ACL)
+		if errors.Is(err, zk.ErrNodeExists) {
+			err = nil // by an earlier try: nobody else has the GUID
+		}
+		switch {
+		case err == nil && ran.Session() == e.session:
+			return nil
+		case err == nil:
+			return conn.ErrSessionOver
+		case errors.Is(err, zk.ErrNoNode):
+			return conn.ErrNodeGone
+		case errors.Is(err, conn.ErrClosed), conn.Classify(err) == conn.Answered:
+			return err
+		}
+	}
+}
