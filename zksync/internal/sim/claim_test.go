@@ -2,37 +2,33 @@ package sim
 
 import (
 	"errors"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// excuse is for how long after a lock was taken away by force its holder may
-// not know it.
-const excuse = timeout/2 + 700*time.Millisecond
-
 // claim is a lock that somebody has been told to hold, until it is given back
 // or the loss is told. A plain lock's holder is not told.
 type claim struct {
-	w    *world
-	p    *process
-	who  string
-	path string
-	node string
-	hold *zksync.Hold // nil: a plain lock
-	at   int64        // the call, in the history
-	from int64        // the grant
+	want
+	w       *world
+	who     string
+	m       lock
+	hold    *zksync.Hold // nil: a plain lock
+	beside  *claim       // the write that its owner reads beside
+	at      int64        // the call, in the history
+	from    int64        // the grant
+	session int64        // of the process, at the grant
+	takes   int          // how often it had been taken away from somebody, at the grant
+	joins   int          // of the plain ones that share it, at the grant
 
-	over bool // guarded by w.mu
-	void bool // the node had gone when it was granted, which could not be known
+	over  bool // guarded by w.mu, as the rest
+	void  bool // the node had gone when it was granted, which could not be known
+	sole  bool // no other goroutine of the process shared it when it was granted
+	maybe bool // it may have gone when it was granted, or be given back for another that was lost
 }
-
-// made reports whether a node's data is of this process.
-func (p *process) made(data []byte) bool { return strings.Contains(string(data), `"id":"`+p.name+`"`) }
 
 // next is the next moment of the history.
 func (w *world) nextLocked() int64 {
@@ -46,112 +42,128 @@ func (w *world) next() int64 {
 	return w.nextLocked()
 }
 
-// first is the first node in line, and whether it is this process's.
-func (p *process) first(path string) (node string, mine bool) {
-	type numbered struct {
-		node string
-		seq  int
+// shared reports whether others may hold beside.
+func (c *claim) shared() bool { return len(c.seats) == 1 && !alone(c.seats[0].mode) }
+
+// path is the first of its paths.
+func (c *claim) path() string { return c.seats[0].path }
+
+// name is what the claim is of, for people.
+func (c *claim) name() string {
+	var text []string
+	for _, s := range c.seats {
+		text = append(text, s.path)
 	}
-	var line []numbered
-	for _, name := range p.w.srv.Children(path) {
-		if _, n, ok := strings.Cut(name, "-lock-"); ok {
-			// Beyond the end of the numbers nobody holds.
-			if seq, err := strconv.Atoi(n); err == nil && 0 <= seq && seq <= math.MaxInt32-1000 {
-				line = append(line, numbered{path + "/" + name, seq})
-			}
-		}
-	}
-	if len(line) == 0 {
-		return "", false
-	}
-	node = slices.MinFunc(line, func(a, b numbered) int { return a.seq - b.seq }).node
-	data, _, _ := p.w.srv.Get(node)
-	return node, p.made(data)
+	return strings.Join(text, "+")
 }
 
-func (w *world) exists(node string) bool {
-	_, _, ok := w.srv.Get(node)
-	return ok
-}
-
-// blurs are the faults under which what a process goes by may be any age: it is
-// connected, and doesn't hear.
-var blurs = []string{"deaf", "mute", "blackhole", "delay", "lag", "lagged loss", "cut"}
-
-// unawareLocked is forcedLocked for a grant: that is made on what a server says
-// on the connection that stands, which is no older than the way it takes, unless
-// a fault makes that longer.
-func (w *world) unawareLocked(p *process, path string) bool {
-	if p.murky > 0 || time.Since(p.clear) < timeout/3 {
-		return w.forcedLocked(p, path)
+// node is the claim's own, if that is known.
+func (c *claim) node() string {
+	if len(c.seats) == 1 && len(c.seats[0].nodes) == 1 {
+		return c.seats[0].nodes[0]
 	}
-	return w.takenLocked(p, path, 4*w.latency+20*time.Millisecond) || p.dead.Load() || p.closing.Load()
+	return ""
 }
 
-// forcedLocked reports whether a lock of the process on the path was taken away
-// so short a time ago that it need not know.
-func (w *world) forcedLocked(p *process, path string) bool {
-	return w.takenLocked(p, path, excuse) || p.dead.Load() || p.closing.Load()
-}
-
-func (w *world) takenLocked(p *process, path string, ago time.Duration) bool {
-	for _, what := range []string{p.name, path} {
-		if t, ok := w.taken[what]; ok && time.Since(t) <= ago {
-			return true
+// standsAt reports whether the claim's node on a path is there, or may be.
+func (c *claim) standsAt(path string) bool {
+	for _, s := range c.seats {
+		if s.path == path {
+			return slices.ContainsFunc(s.nodes, c.w.exists)
 		}
 	}
 	return false
 }
 
+// stands reports whether all of its nodes are there.
+func (c *claim) stands() bool {
+	return !slices.ContainsFunc(c.seats, func(s seat) bool { return !c.standsAt(s.path) })
+}
+
 // granted notes a grant, and looks whether there may be one.
-func (w *world) granted(wk *worker, path string, h *zksync.Hold, call int64) *claim {
-	c := &claim{w: w, p: wk.p, who: wk.name, path: path, hold: h, at: call}
-	var first string
-	mine := true
-	if h != nil {
-		c.node = h.Node()
-	} else if first, mine = wk.p.first(path); mine {
-		c.node = first
+func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, beside *claim) *claim {
+	if beside != nil && h != nil && h.Fence() != beside.hold.Fence() {
+		w.mu.Lock()
+		lost := beside.over
+		w.mu.Unlock()
+		if lost {
+			beside = nil // a lock of its own
+		}
 	}
-	_, stat, stands := w.srv.Get(c.node)
+	c := &claim{w: w, want: want{p: x.p, weight: x.weight}, who: k.name, m: m, hold: h, at: call, beside: beside,
+		session: k.p.s.Load().ID()}
+	if beside != nil {
+		c.who += " reading"
+	}
+	var first []string // in line, where c is not
+	lines := make(map[string][]standing)
+	for _, s := range x.seats {
+		line := w.line(s.path)
+		lines[s.path] = line
+		in := of(x.p, entitled(line, s.mode))
+		s.nodes = nil
+		for _, n := range in {
+			several := len(x.seats) > 1
+			if h == nil && several == (w.parts(n) > 1) || h != nil && !several && n.node == h.Node() || h != nil && several && n.czxid == h.Fence() {
+				s.nodes = append(s.nodes, n.node)
+			}
+		}
+		if len(s.nodes) == 0 {
+			if len(line) > 0 {
+				first = append(first, line[0].node)
+			}
+			if h != nil && len(x.seats) == 1 {
+				s.nodes = []string{h.Node()}
+			}
+		}
+		c.seats = append(c.seats, s)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c.from = w.nextLocked()
-	if wk.p.dead.Load() {
+	w.disownLocked(c)
+	stands := c.stands()
+	c.from, c.takes = w.nextLocked(), w.takesLocked(c.want)
+	if x.p.dead.Load() {
 		c.over = true
 		return c
 	}
-	w.logLocked("%s holds %s by %s", c.who, path, c.node)
-	forced := w.unawareLocked(c.p, path)
-	c.void = !stands && forced
+	w.logLocked("%s holds %s: %v", c.who, c.name(), c.seats)
+	forced := w.unawareLocked(c.want)
+	c.void = !stands && forced || beside != nil && beside.void
 	if !stands && !forced {
-		w.wrongLocked("granted: %s got %s without a node that is first in line (%s)", c.who, path, first)
+		w.wrongLocked("granted: %s got %s without a node whose turn it is (first is %v)", c.who, c.name(), first)
 	}
-	for _, o := range w.active[path] {
-		alive := w.exists(o.node)
-		switch {
-		case h != nil && c.void:
-			continue // the place may have been free again before c could say it has it
-		case o.hold == nil && o.p == c.p:
-			// Alive or lost, it keeps the place until its Unlock.
-		case o.hold == nil && !alive, !alive && w.forcedLocked(o.p, path):
-			continue
-		case alive && forced && !stands:
-			continue // c is about to be told
-		}
-		w.wrongLocked("exclusion: %s got %s while %s has it", c.who, path, o.who)
+	if stands {
+		w.checkTurnLocked(c, lines)
 	}
-	if h != nil {
-		if f := h.Fence(); stands && f != stat.Czxid {
-			w.wrongLocked("fence: %s got %s with %#x, by a node of %#x", c.who, path, f, stat.Czxid)
-		} else if stands && f <= w.fences[path] {
-			w.wrongLocked("fence: %s got %s with %#x after %#x", c.who, path, f, w.fences[path])
+	for _, s := range c.seats {
+		if s.mode == asPermit {
+			w.checkPermitsLocked(c, s, stands, forced, lines[s.path])
 		} else {
-			w.fences[path] = max(w.fences[path], f)
+			w.checkExclusionLocked(c, s, stands, forced)
 		}
 	}
-	w.active[path] = append(w.active[path], c)
+	if h != nil && stands {
+		w.checkFenceLocked(c, lines)
+	}
+	c.maybe = forced // another node of the process may stand for its own
+	w.joinLocked(c)
+	for _, s := range c.seats {
+		w.active[s.path] = append(w.active[s.path], c)
+	}
 	return c
+}
+
+// disownLocked takes nodes from a plain lock that are the Holds' of its process.
+func (w *world) disownLocked(c *claim) {
+	if c.hold != nil {
+		return
+	}
+	for i, s := range c.seats {
+		c.seats[i].nodes = slices.DeleteFunc(s.nodes, func(node string) bool {
+			return slices.ContainsFunc(w.active[s.path], func(o *claim) bool { return o.hold != nil && o.node() == node })
+		})
+	}
 }
 
 // end notes that the claim is over. It reports false if it was before.
@@ -160,128 +172,106 @@ func (w *world) endLocked(c *claim) bool {
 		return false
 	}
 	c.over = true
-	w.active[c.path] = slices.DeleteFunc(w.active[c.path], func(o *claim) bool { return o == c })
-	if c.void {
-		return true
+	for _, s := range c.seats {
+		w.active[s.path] = slices.DeleteFunc(w.active[s.path], func(o *claim) bool { return o == c })
 	}
+	if !c.void {
+		w.recordLocked(c, c.weight)
+	}
+	return true
+}
+
+// recordLocked puts in the history that a claim is over, or so many of its
+// permits given back.
+func (w *world) recordLocked(c *claim, weight int64) {
 	now := w.nextLocked()
-	w.owners.add(c.path, acquire{c.who}, true, c.at, c.from)
 	// What was taken away by force may have gone to the next one already, and so
 	// may a plain lock, whose holder isn't told.
 	call := now
-	if w.forcedLocked(c.p, c.path) || c.hold == nil && !w.exists(c.node) {
-		call = c.from
+	plain := c.hold == nil
+	for _, s := range c.seats {
+		if w.forcedLocked(c.want) || plain && (c.shared() && w.perhapsLocked(c) || !c.shared() && !c.standsAt(s.path)) {
+			call = c.from
+		}
 	}
-	w.owners.add(c.path, release{c.who}, true, call, now)
-	return true
+	for _, s := range c.seats {
+		if s.mode == asPermit {
+			w.owners.add(s.path, take{weight}, true, c.at, c.from)
+			w.owners.add(s.path, give{weight}, true, call, now)
+			continue
+		}
+		in := acquire{who: c.who, read: !alone(s.mode)}
+		if c.beside != nil {
+			in.beside = c.beside.who
+		}
+		w.owners.add(s.path, in, true, c.at, c.from)
+		w.owners.add(s.path, release{c.who, in.read}, true, call, now)
+	}
 }
 
 // lost notes that the holder of a Hold is told that it is lost.
 func (c *claim) lost(cause error) {
 	w := c.w
-	stands := w.exists(c.node)
+	stands := c.stands()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.endLocked(c) {
 		return
 	}
-	w.logLocked("%s is told that %s is lost: %v", c.who, c.path, cause)
+	w.logLocked("%s is told that %s is lost: %v", c.who, c.name(), cause)
 	if !errors.Is(cause, zksync.ErrLost) {
 		w.wrongLocked("loss: %s has the cause %v", c.who, cause)
 	}
-	if !stands && !w.forcedLocked(c.p, c.path) {
-		w.wrongLocked("late: %s was told that %s is lost after its node had gone", c.who, c.path)
+	// Its own process deletes the node as soon as it has told, which may be in the
+	// same moment.
+	own := w.latency == 0 && c.lives()
+	if !stands && !own && !w.forcedLocked(c.want) {
+		w.wrongLocked("late: %s was told that %s is lost after its node had gone", c.who, c.name())
 	}
 }
 
-// release is what came of giving the lock back. stood tells whether the node
+// released is what came of giving the lock back. stood tells whether the node
 // was there when that began.
 func (c *claim) released(stood bool, err error, connects int64) {
 	w := c.w
 	if err == nil && !stood {
 		time.Sleep(time.Millisecond) // until the counts are up to date
-		w.mu.Lock()
-		_, stood = w.broken[c.node]
-		w.mu.Unlock()
 		// Tried again after a lost answer, it can't be told from one's own doing.
-		stood = stood && c.p.s.Load().Stats().Disconnects != connects
+		stood = c.broken() && c.p.s.Load().Stats().Disconnects != connects
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.logLocked("%s has given %s back: %v", c.who, c.path, err)
-	if c.hold == nil && w.forcedLocked(c.p, c.path) {
+	w.logLocked("%s has given %s back: %v", c.who, c.name(), err)
+	switch {
+	case c.hold == nil && w.forcedLocked(c.want):
 		return // it may have been handed over without a request
+	case c.hold == nil && c.shared() && (!c.sole || c.joins != w.joins[c.pool()] || c.seats[0].mode == asPermit):
+		return // another's may have been given back for it
 	}
-	if err == nil && !stood && c.node != "" && !c.p.dead.Load() {
-		w.wrongLocked("silent: %s gave %s back without an error after its node had gone", c.who, c.path)
+	if err == nil && !stood && !c.p.dead.Load() {
+		w.wrongLocked("silent: %s gave %s back without an error after its node had gone", c.who, c.name())
 	}
+}
+
+// broken reports whether a node of the claim was deleted by hand.
+func (c *claim) broken() bool {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	return slices.ContainsFunc(c.seats, func(s seat) bool {
+		return slices.ContainsFunc(s.nodes, func(node string) bool { _, ok := c.w.broken[node]; return ok })
+	})
 }
 
 // entered looks whether an owner may enter again.
 func (c *claim) entered() {
 	w := c.w
-	stands := c.node == "" || w.exists(c.node)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, broken := w.broken[c.node]; broken {
+	if c.broken() {
 		return // a plain lock's node is not watched
 	}
-	if !stands && !w.forcedLocked(c.p, c.path) {
-		w.wrongLocked("reentry: %s entered %s again after its node had gone", c.who, c.path)
-	}
-}
-
-// checkIdle finds locks that are free while somebody waits for them.
-func (w *world) checkIdle(idle map[string]int) {
+	stands := c.stands()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, p := range w.paths {
-		if len(w.active[p]) > 0 || w.waits[p] == 0 || time.Since(w.crash) < timeout+2*tick {
-			idle[p] = 0
-			continue
-		}
-		if idle[p]++; idle[p] == 7 {
-			w.wrongLocked("idle: %s is free for T/2 while %d wait", p, w.waits[p])
-		}
+	if !stands && !w.forcedLocked(c.want) {
+		w.wrongLocked("reentry: %s entered %s again after its node had gone", c.who, c.name())
 	}
-}
-
-// settle waits until nothing is left of the locks, and tells what is.
-func (w *world) settle() {
-	var left string
-	for range 80 {
-		if left = w.left(); left == "" {
-			return
-		}
-		time.Sleep(timeout / 20)
-	}
-	w.wrong("left: %s", left)
-}
-
-func (w *world) left() string {
-	for _, p := range w.paths {
-		if names := w.srv.Children(p); len(names) > 0 {
-			return "nodes: " + strings.Join(names, " ")
-		}
-	}
-	live := make(map[int64]bool)
-	for _, s := range w.srv.Sessions() {
-		live[s.ID] = true
-	}
-	for _, x := range w.srv.WatchList() {
-		if live[x.Session] { // of a crashed one a connection may stand for good
-			return "a watch on " + x.Path
-		}
-	}
-	for _, s := range w.slots {
-		p := s.now()
-		z := p.s.Load()
-		if z == nil || p.closing.Load() {
-			continue
-		}
-		if st := z.Stats(); st.CleanupPending != 0 || st.Held != 0 || st.Waiting != 0 {
-			return p.name + " has " + strconv.Itoa(st.CleanupPending) + " to clean up, " + strconv.Itoa(st.Held) + " held"
-		}
-	}
-	return ""
 }

@@ -48,6 +48,21 @@ func TestDefectsAreFound(t *testing.T) {
 		{is: defect.SequenceFence},
 		{is: defect.DoneAcquires},
 		{is: defect.SilentLoss},
+		{is: defect.LaterWriter},
+		{is: defect.OneHolder},
+		{is: defect.TouchLost},
+		{is: defect.TouchOnce},
+		{is: defect.ShrinkGap},
+		{is: defect.DowngradeGap},
+		{is: defect.WriteTurn},
+		{is: defect.OneByOne},
+		{is: defect.JoinedLocal},
+		{is: defect.FirstPart},
+		{is: defect.UnprovenParts},
+		// As with NoLookup.
+		{is: defect.ForgottenParts, with: list{defect.NoSweep}},
+		{is: defect.ReadFence},
+		{is: defect.OthersDebt},
 	} {
 		name := tc.is.String()
 		for _, d := range tc.with {

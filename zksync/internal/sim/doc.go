@@ -8,21 +8,28 @@
 //	go test -tags zksyncdefects ./zksync/internal/sim                 also that each deliberate mistake is found
 //
 // A seed makes a program: what each goroutine calls and for how long it works,
-// which process crashes or closes when, and which faults are done to whom. Every
-// second program also has a story, a danger that chance seldom brings about. As
-// many programs run at a time as there are processors, each in a bubble of
-// package synctest.
+// which process crashes or closes when, and which faults are done to whom. The
+// even seeds are of mutexes alone; the odd ones in turn of readers and writers
+// (with mutexes on the same paths), of semaphores, and of several locks at once,
+// beside single ones. Every second program of each kind also has a story, a
+// danger that chance seldom brings about. As many programs run at a time as there
+// are processors, each in a bubble of package synctest.
 //
-// Checked are, as the program runs: that nobody holds beside another, nor
-// without a node that is first in line; that the fences of holds grow and are
-// their nodes'; that a hold is told of its loss before its node is gone, and
-// Unlock and Release tell of it too; that no lock is free while somebody waits,
-// once the faults are over; that calls keep their deadlines, return the
-// documented errors, and don't get a lock with a ctx that is done. At the end:
-// that no node, watch or goroutine is left; and with porcupine, that the history
-// of each lock is one of a lock, and that of what it guards one of a register
-// which refuses old fences. What somebody took away by force, as an operator who
-// deletes nodes does, is excused for as long as its holder can't know.
+// Checked are, as the program runs: that nobody holds beside another who can't
+// share it, or more permits than there are, nor without a node whose turn it is;
+// that the fences of those who hold alone grow, and all fences are their nodes',
+// or that of the write which a reader held before; that the nodes of several
+// locks are of one transaction; that a hold is told of its loss before its node
+// is gone, and Unlock and Release tell of it too; that no lock is free while
+// somebody waits, nor enough permits, once the faults are over; that nobody who
+// reads gets to write; that calls keep their deadlines, return the documented
+// errors, and don't get a lock with a ctx that is done. At the end: that no node,
+// watch or goroutine is left; and with porcupine, that the history of each path
+// is one of readers and writers or of permits, and that of what a lock guards one
+// of a register which refuses old fences. What somebody took away by force, as an
+// operator who deletes nodes does, is excused for as long as its holder can't
+// know, and what a process shares without a handle for as long as it may be
+// another goroutine's that is gone.
 //
 // # A program that fails
 //

@@ -74,12 +74,23 @@ func (w *world) inflict(f fault) {
 		close(until)
 	case "lose":
 		w.lose(p, []string{"create", "delete", "multi", "create"}[f.n%4])
+	case "lost touch":
+		// The words that somebody has got in never reach the server.
+		for _, d := range p.doors {
+			done := false
+			d.DropRequest(func(r zktest.Request) bool {
+				hit := !done && r.Op == "setData"
+				done = done || hit
+				return hit
+			})
+		}
 	case "lagged loss":
-		// The answer to a create is lost, and the other doors lag.
+		// The answer to a create, or to the transaction of a Multi, is lost, and the
+		// other doors lag.
 		for _, d := range p.doors {
 			d.LagUntilSync(true)
 		}
-		w.lose(p, "create")
+		w.lose(p, []string{"create", "create", "multi", "create"}[f.n%4])
 		time.Sleep(f.lasts)
 		for _, d := range p.doors {
 			d.LagUntilSync(false)
@@ -136,6 +147,7 @@ func (w *world) breakSome(path string, n int) {
 		names = names[:min(1, len(names))]
 	}
 	w.take(path)
+	defer w.take(path)
 	for _, name := range names {
 		node := path + "/" + name
 		w.mu.Lock()
@@ -151,4 +163,5 @@ func (w *world) take(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken[what] = time.Now()
+	w.takes[what]++
 }

@@ -19,25 +19,77 @@ func (h *history) add(path string, in, out any, call, end int64) {
 	(*h)[path] = append((*h)[path], porcupine.Operation{Input: in, Call: call, Output: out, Return: end})
 }
 
-// The inputs of the model "owner": one at a time.
+// The inputs of the model "holders": one who holds alone, or several who share.
+// Who writes may read beside that.
 type (
-	acquire struct{ who string }
-	release struct{ who string }
+	acquire struct {
+		who    string
+		read   bool
+		beside string
+	}
+	release struct {
+		who  string
+		read bool
+	}
+	holders struct {
+		alone   string
+		readers int
+	}
 )
 
-var ownerModel = porcupine.Model{
-	Init: func() any { return "" },
+var holdersModel = porcupine.Model{
+	Init: func() any { return holders{} },
 	Step: func(state, input, _ any) (bool, any) {
+		st := state.(holders)
 		switch in := input.(type) {
 		case acquire:
-			return state == "", in.who
+			switch {
+			case !in.read:
+				return st == holders{}, holders{alone: in.who}
+			case st.alone == "" || st.alone == in.beside:
+				st.readers++
+				return true, st
+			}
 		case release:
-			return state == in.who, ""
+			switch {
+			case in.read && st.readers > 0:
+				st.readers--
+				return true, st
+			case !in.read && st.alone == in.who:
+				st.alone = ""
+				return true, st
+			}
 		}
-		return false, state
+		return false, st
 	},
-	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%T%v -> %v", in, in, out) },
+	DescribeOperation: describe,
 }
+
+// The inputs of the model "permits".
+type (
+	take struct{ n int64 }
+	give struct{ n int64 }
+)
+
+// permitsModel is that of so many permits.
+func permitsModel(limit int64) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return limit },
+		Step: func(state, input, _ any) (bool, any) {
+			left := state.(int64)
+			switch in := input.(type) {
+			case take:
+				return in.n <= left, left - in.n
+			case give:
+				return left+in.n <= limit, left + in.n
+			}
+			return false, left
+		},
+		DescribeOperation: describe,
+	}
+}
+
+func describe(in, out any) string { return fmt.Sprintf("%T%+v -> %v", in, in, out) }
 
 // The inputs of the model "fenced": a register that takes nothing late.
 type (
@@ -117,20 +169,25 @@ func (s *store) serve(in any, fence int64, f func()) answer {
 
 // check judges the histories.
 func (w *world) check() {
-	for _, h := range []struct {
-		name  string
-		model porcupine.Model
-		ops   history
-	}{{"owner", ownerModel, w.owners}, {"fenced", fencedModel, w.writes}} {
-		for _, p := range w.paths {
-			ops := slices.Clone(h.ops[p])
-			if res := porcupine.CheckOperationsTimeout(h.model, ops, 10*time.Second); res != porcupine.Ok {
-				w.bad = append(w.bad, fmt.Sprintf("history: %s of %s: %v", h.name, p, res))
-				slices.SortFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-				for _, o := range ops {
-					w.trace = append(w.trace, fmt.Sprintf("%d-%d %s", o.Call, o.Return, h.model.DescribeOperation(o.Input, o.Output)))
-				}
-			}
+	for i, p := range w.paths {
+		model := holdersModel
+		if w.limits[i] > 0 {
+			model = permitsModel(w.limits[i])
 		}
+		w.judge("holders", p, model, w.owners[p])
+		w.judge("fenced", p, fencedModel, w.writes[p])
+	}
+}
+
+func (w *world) judge(name, path string, model porcupine.Model, ops []porcupine.Operation) {
+	res := porcupine.CheckOperationsTimeout(model, ops, 10*time.Second)
+	if res == porcupine.Ok {
+		return
+	}
+	w.bad = append(w.bad, fmt.Sprintf("history: %s of %s: %v", name, path, res))
+	ops = slices.Clone(ops)
+	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	for _, o := range ops {
+		w.trace = append(w.trace, fmt.Sprintf("%d-%d %s", o.Call, o.Return, model.DescribeOperation(o.Input, o.Output)))
 	}
 }

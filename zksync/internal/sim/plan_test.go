@@ -18,12 +18,17 @@ const (
 type plan struct {
 	seed    uint64
 	full    bool
+	family  string // "": mutexes alone
 	story   string
 	paths   []string
+	limits  []int64 // of the paths that are semaphores
+	less    []int64 // by so many, in each place
 	handoff int
 	latency time.Duration
 	slots   [][]life // processes that follow each other in one place
 	faults  []fault
+
+	fixedLimit int64 // of the first path, for a story
 }
 
 // life is one process.
@@ -35,19 +40,23 @@ type life struct {
 
 // op is one step of a goroutine.
 type op struct {
-	kind  string
-	path  int
-	wait  time.Duration // the call's deadline; 0: none
-	work  time.Duration // under the lock, or for sleep
-	again bool          // enters again on the way
-	cut   bool          // cancelled when somebody gives the lock back
+	kind   string
+	path   int
+	on     string        // what the lock is, and what for; "": a mutex
+	weight int64         // of permits
+	parts  []part        // of a Multi
+	wait   time.Duration // the call's deadline; 0: none
+	work   time.Duration // under the lock, or for sleep
+	again  bool          // enters again on the way; of two, gives the second back first
+	held   bool          // of two: with handles
+	cut    bool          // cancelled when somebody gives the lock back
 }
 
 func (o op) String() string {
 	if o.kind == "sleep" {
 		return fmt.Sprintf("sleep %v", o.work)
 	}
-	text := fmt.Sprintf("%s %d", o.kind, o.path)
+	text := o.kind + " " + o.lock()
 	if o.kind != "lock" && o.kind != "trylock" && o.kind != "done" {
 		text += fmt.Sprintf(" within %v", o.wait)
 		if o.cut {
@@ -57,8 +66,14 @@ func (o op) String() string {
 	if o.kind != "done" {
 		text += fmt.Sprintf(" for %v", o.work)
 	}
-	if o.again && (o.kind == "do" || o.kind == "as") {
+	switch {
+	case o.again && (o.kind == "do" || o.kind == "as"):
 		text += " twice"
+	case o.kind == "downgrade" && o.held:
+		text += " with handles"
+	}
+	if o.kind == "downgrade" && o.again {
+		text += ", the read first"
 	}
 	return text
 }
@@ -92,12 +107,41 @@ const (
 // newPlan makes the plan of a seed. A full one has all its places taken, by
 // processes with all their goroutines, and faults.
 func newPlan(seed uint64, full bool) plan {
-	size := uint64(1)
-	if full {
-		size = 2
+	var p plan
+	if n := seed / 2; seed%2 == 0 {
+		p = mutexPlan(n, full)
+	} else {
+		p = familyPlan(n, seed, full)
 	}
-	r := rand.New(rand.NewPCG(seed, size))
-	p := plan{seed: seed, full: full, handoff: []int{16, 2, 0}[r.IntN(3)]}
+	p.seed, p.full = seed, full
+	return p
+}
+
+// mutexPlan makes the n-th plan of mutexes. Every second one has a story, each in
+// its turn.
+func mutexPlan(n uint64, full bool) plan {
+	r := source(n, full, 0)
+	p := draw(r, full)
+	if n%2 == 1 {
+		st := stories[n/2%uint64(len(stories))]
+		p.story = st.name
+		st.tell(r, &p)
+	}
+	p.limits = make([]int64, len(p.paths))
+	return p
+}
+
+func source(n uint64, full bool, stream uint64) *rand.Rand {
+	size := 1 + stream
+	if full {
+		size++
+	}
+	return rand.New(rand.NewPCG(n, size))
+}
+
+// draw makes a plan without a story.
+func draw(r *rand.Rand, full bool) plan {
+	p := plan{handoff: []int{16, 2, 0}[r.IntN(3)]}
 	for i := range 1 + r.IntN(3)*r.IntN(2) {
 		p.paths = append(p.paths, fmt.Sprintf("/l%d", i))
 	}
@@ -141,12 +185,6 @@ func newPlan(seed uint64, full bool) plan {
 			at: span(r, within), lasts: span(r, most), n: r.IntN(1000),
 		})
 	}
-	// Every second program has a story too, each in its turn.
-	if n := seed / 2; seed%2 == 1 {
-		st := stories[n%uint64(len(stories))]
-		p.story = st.name
-		st.tell(r, &p)
-	}
 	return p
 }
 
@@ -189,7 +227,8 @@ func (p plan) longest() time.Duration {
 
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: paths %v, handoff %d, latency %v, story %q\n", p.seed, p.paths, p.handoff, p.latency, p.story)
+	fmt.Fprintf(&b, "seed %d: %s paths %v, limits %v less %v, handoff %d, latency %v, story %q\n",
+		p.seed, p.family, p.paths, p.limits, p.less, p.handoff, p.latency, p.story)
 	for i, lives := range p.slots {
 		for j, l := range lives {
 			fmt.Fprintf(&b, "  process %d.%d", i, j)

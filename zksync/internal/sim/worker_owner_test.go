@@ -9,23 +9,20 @@ import (
 )
 
 // do works under Do, and enters again in it.
-func (k *worker) do(o op, m zksync.Locker, ctx context.Context) {
+func (k *worker) do(o op, x want, m lock, ctx context.Context) {
 	w := k.p.w
 	entered := false
 	var c *claim
 	var work error
 	stop := func() bool { return true }
 	at := w.next()
-	k.call(o, w.bg, func() error {
-		w.mu.Lock()
-		path := w.paths[o.path]
-		w.mu.Unlock()
+	k.call(o, &x, w.bg, func() error {
 		err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
 			entered = true
 			w.mu.Lock()
-			w.waits[path]--
+			delete(w.waits, &x)
 			w.mu.Unlock()
-			c = w.granted(k, path, h, at)
+			c = w.granted(k, x, m, h, at, nil)
 			stop = c.watch()
 			k.use(o, c)
 			if o.again {
@@ -48,9 +45,6 @@ func (k *worker) do(o op, m zksync.Locker, ctx context.Context) {
 			return nil
 		})
 		if entered {
-			w.mu.Lock()
-			w.waits[path]++
-			w.mu.Unlock()
 			k.checkRelease(work)
 			k.checkRelease(err)
 			w.log("%s: do: %v", k.name, err)
@@ -61,19 +55,18 @@ func (k *worker) do(o op, m zksync.Locker, ctx context.Context) {
 }
 
 // as enters a lock twice for an owner.
-func (k *worker) as(o op, m zksync.Locker, ctx context.Context) {
+func (k *worker) as(o op, x want, m zksync.Locker, ctx context.Context) {
 	w := k.p.w
-	at, ok := k.call(o, ctx, func() error { return m.LockContext(ctx) })
-	if !ok {
+	c := k.take(o, x, m, ctx, false, nil)
+	if c == nil {
 		return
 	}
-	c := w.granted(k, w.paths[o.path], nil, at)
 	time.Sleep(o.work)
 	if o.again {
 		done, end := context.WithCancel(w.bg)
 		end()
 		if m.LockContext(done) == nil {
-			w.wrong("done: %s entered %s again with a context that had ended", k.name, c.path)
+			w.wrong("done: %s entered %s again with a context that had ended", k.name, c.name())
 			k.giveBack(m, w.bg)
 		}
 		ctx, cancel := context.WithTimeout(w.bg, timeout)
@@ -86,5 +79,100 @@ func (k *worker) as(o op, m zksync.Locker, ctx context.Context) {
 			w.wrong("error: %s: entering again: %v", k.name, err)
 		}
 	}
-	k.unlock(m, c)
+	k.unlock(c)
+}
+
+// downgrade writes, goes on to read, and stops writing.
+func (k *worker) downgrade(o op, path string, ctx context.Context) {
+	w := k.p.w
+	owner := zksync.NewOwner(k.name)
+	rw := zksync.NewRWMutex(k.p.s.Load(), path)
+	get := func(mode string, m lock, ctx context.Context, beside *claim) (c *claim, end func()) {
+		c = k.take(o, want{p: k.p, seats: []seat{{path: path, mode: mode}}}, m, ctx, o.held, beside)
+		switch {
+		case c == nil:
+			return nil, nil
+		case o.held:
+			stop := c.watch()
+			return c, func() { k.free(c, stop) }
+		}
+		return c, func() { k.unlock(c) }
+	}
+	c, first := get(asWriter, rw.As(owner), ctx, nil)
+	if c == nil {
+		return
+	}
+	time.Sleep(o.work / 2)
+	ctx, cancel := context.WithTimeout(w.bg, timeout)
+	defer cancel()
+	_, second := get(asReader, rw.RLocker().As(owner), ctx, c)
+	if second == nil {
+		first()
+		return
+	}
+	if o.again {
+		first, second = second, first
+	}
+	first()
+	time.Sleep(o.work / 2)
+	second()
+}
+
+// upgrade reads, and asks to write.
+func (k *worker) upgrade(o op, path string, ctx context.Context) {
+	w := k.p.w
+	owner := zksync.NewOwner(k.name)
+	rw := zksync.NewRWMutex(k.p.s.Load(), path)
+	c := k.take(o, want{p: k.p, seats: []seat{{path: path, mode: asReader}}}, rw.RLocker().As(owner), ctx, false, nil)
+	if c == nil {
+		return
+	}
+	time.Sleep(o.work)
+	ctx, cancel := context.WithTimeout(w.bg, timeout)
+	defer cancel()
+	var m zksync.Locker = rw
+	if o.held {
+		m = k.locker(path, asMutex)
+	}
+	start := time.Now()
+	err := m.As(owner).LockContext(ctx)
+	switch {
+	case err == nil:
+		w.wrong("upgrade: %s got %s, which it reads", k.name, path)
+		k.giveBack(m.As(owner), ctx)
+	case errors.Is(err, zksync.ErrClosed) && k.p.closing.Load():
+	case !errors.Is(err, zksync.ErrDeadlock) || time.Since(start) > 0:
+		w.wrong("upgrade: %s was told after %v: %v", k.name, time.Since(start), err)
+	}
+	k.unlock(c)
+}
+
+// parts takes permits, and gives them back bit by bit.
+func (k *worker) parts(o op, x want, m permits, ctx context.Context) {
+	w := k.p.w
+	c := k.take(o, x, m, ctx, false, nil)
+	if c == nil {
+		return
+	}
+	for c.weight > 1 {
+		time.Sleep(o.work / 2)
+		w.mu.Lock()
+		if n := c.weight / 2; !c.over {
+			if !c.void {
+				w.recordLocked(c, n)
+			}
+			c.weight -= n
+			m.n = n
+		}
+		w.mu.Unlock()
+		if k.p.dead.Load() {
+			break
+		}
+		k.giveBack(m, w.bg)
+		w.cutOne(c)
+	}
+	m.n = c.weight
+	c.m = m
+	time.Sleep(o.work / 2)
+	k.unlock(c)
 }

@@ -29,11 +29,11 @@ func (k *worker) run(ops []op) {
 
 // allowed tells whether an error is one of those documented for the call.
 func (k *worker) allowed(o op, err error) bool {
+	w := k.p.w
 	var e *zksync.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) && !(o.on == asPermit && isCtx(err)) { // as in x/sync
 		return false
 	}
-	w := k.p.w
 	switch {
 	case k.p.dead.Load():
 		return true
@@ -42,20 +42,28 @@ func (k *worker) allowed(o op, err error) bool {
 	case errors.Is(err, zksync.ErrSequenceExhausted):
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.spent[w.paths[o.path]]
+		spent := w.spent[w.paths[o.path]]
+		for _, x := range o.parts {
+			spent = spent || w.spent[w.paths[x.path]]
+		}
+		return spent
 	case errors.Is(err, zksync.ErrBusy), errors.Is(err, zk.ErrSessionExpired):
 		return o.kind == "tryhold"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case isCtx(err):
 		return o.kind != "lock"
 	}
-	return errors.Is(err, zksync.ErrLost)
+	return errors.Is(err, zksync.ErrLost) && o.on != asPermit
+}
+
+func isCtx(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // call makes one call that wants a lock, and looks at how it ends.
-func (k *worker) call(o op, ctx context.Context, f func() error) (stamp int64, ok bool) {
-	w, path := k.p.w, k.p.w.paths[o.path]
+func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp int64, ok bool) {
+	w := k.p.w
 	w.mu.Lock()
-	w.waits[path]++
+	w.waits[x] = true
 	stamp = w.nextLocked()
 	w.mu.Unlock()
 	err := func() (err error) {
@@ -72,7 +80,7 @@ func (k *worker) call(o op, ctx context.Context, f func() error) (stamp int64, o
 		return f()
 	}()
 	w.mu.Lock()
-	w.waits[path]--
+	delete(w.waits, x)
 	w.mu.Unlock()
 	if err != nil && !errors.Is(err, errRefused) {
 		w.log("%s: %s: %v", k.name, o.kind, err)
@@ -90,84 +98,108 @@ var errRefused = errors.New("refused")
 
 func (k *worker) step(o op) {
 	w := k.p.w
-	s := k.p.s.Load()
-	path := w.paths[o.path]
-	m := zksync.NewMutex(s, path)
+	if o.kind == "sleep" {
+		time.Sleep(o.work)
+		return
+	}
+	x, m, all := k.target(o)
 	ctx, cancel := context.WithTimeout(w.bg, o.wait)
 	defer cancel()
 	if o.cut {
+		path := x.seats[0].path
 		w.mu.Lock()
 		w.cuts[path] = append(w.cuts[path], cancel)
 		w.mu.Unlock()
 	}
 	switch o.kind {
-	case "sleep":
-		time.Sleep(o.work)
 	case "done":
 		cancel()
-		if _, ok := k.call(o, w.bg, func() error { return m.LockContext(ctx) }); ok {
-			w.wrong("done: %s got %s with a context that had ended", k.name, path)
-			m.Unlock()
+		if _, ok := k.call(o, &x, w.bg, func() error { return m.LockContext(ctx) }); ok {
+			w.wrong("done: %s got %s with a context that had ended", k.name, o.lock())
+			k.giveBack(m, w.bg)
 		}
 	case "lock":
-		if at, ok := k.call(o, w.bg, func() error { m.Lock(); return nil }); ok {
-			k.plain(o, m, w.granted(k, path, nil, at))
+		if at, ok := k.call(o, &x, w.bg, func() error { m.Lock(); return nil }); ok {
+			k.plain(o, w.granted(k, x, m, nil, at, nil))
 		}
 	case "lockctx":
-		if at, ok := k.call(o, ctx, func() error { return m.LockContext(ctx) }); ok {
-			k.plain(o, m, w.granted(k, path, nil, at))
+		if c := k.take(o, x, m, ctx, false, nil); c != nil {
+			k.plain(o, c)
 		}
 	case "trylock":
 		short, cancel := context.WithTimeout(w.bg, timeout/3)
 		defer cancel()
-		at, ok := k.call(o, short, func() error {
+		at, ok := k.call(o, &x, short, func() error {
 			if !m.TryLock() {
 				return errRefused
 			}
 			return nil
 		})
 		if ok {
-			k.plain(o, m, w.granted(k, path, nil, at))
+			k.plain(o, w.granted(k, x, m, nil, at, nil))
 		}
 	case "hold", "tryhold":
-		get := m.Hold
-		if o.kind == "tryhold" {
-			get = m.TryHold
-		}
-		var h *zksync.Hold
-		if at, ok := k.call(o, ctx, func() (err error) { h, err = get(ctx); return err }); ok {
-			k.hold(o, w.granted(k, path, h, at))
+		if c := k.take(o, x, m, ctx, true, nil); c != nil {
+			k.hold(o, c)
 		}
 	case "do":
-		k.do(o, m, ctx)
+		k.do(o, x, m, ctx)
 	case "as":
-		k.as(o, m.As(zksync.NewOwner(k.name)), ctx)
+		k.as(o, x, all.As(zksync.NewOwner(k.name)), ctx)
+	case "parts":
+		k.parts(o, x, m.(permits), ctx)
+	case "downgrade":
+		k.downgrade(o, x.seats[0].path, ctx)
+	case "upgrade":
+		k.upgrade(o, x.seats[0].path, ctx)
 	}
 }
 
-// plain is what is done under a lock without a handle.
-func (k *worker) plain(o op, m zksync.Locker, c *claim) {
-	time.Sleep(o.work)
-	k.unlock(m, c)
+// take gets a lock, with or without a handle, perhaps beside another; nil: it
+// didn't.
+func (k *worker) take(o op, x want, m lock, ctx context.Context, handle bool, beside *claim) *claim {
+	var h *zksync.Hold
+	at, ok := k.call(o, &x, ctx, func() (err error) {
+		switch {
+		case handle && o.kind == "tryhold":
+			h, err = m.TryHold(ctx)
+		case handle:
+			h, err = m.Hold(ctx)
+		default:
+			err = m.LockContext(ctx)
+		}
+		return err
+	})
+	if !ok {
+		return nil
+	}
+	return k.p.w.granted(k, x, m, h, at, beside)
 }
 
-func (k *worker) unlock(m zksync.Locker, c *claim) {
+// plain is what is done under a lock without a handle.
+func (k *worker) plain(o op, c *claim) {
+	time.Sleep(o.work)
+	k.unlock(c)
+}
+
+func (k *worker) unlock(c *claim) {
 	w := k.p.w
-	stood := w.exists(c.node)
+	stood := c.stands()
 	w.mu.Lock()
 	w.endLocked(c)
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(w.bg, timeout/3)
 	defer cancel()
 	before := k.p.s.Load().Stats().Disconnects
-	err := k.giveBack(m, ctx)
-	w.cutOne(c.path)
+	err := k.giveBack(c.m, ctx)
+	w.cutOne(c)
 	c.released(stood, err, before)
 }
 
 // cutOne cancels a call in the very moment in which it may be getting the lock.
-func (w *world) cutOne(path string) {
+func (w *world) cutOne(c *claim) {
 	w.mu.Lock()
+	path := c.path()
 	var cut context.CancelFunc
 	if all := w.cuts[path]; len(all) > 0 {
 		cut, w.cuts[path] = all[0], all[1:]
@@ -179,7 +211,7 @@ func (w *world) cutOne(path string) {
 }
 
 // giveBack is UnlockContext, whose panics are broken promises.
-func (k *worker) giveBack(m zksync.Locker, ctx context.Context) (err error) {
+func (k *worker) giveBack(m lock, ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil && !k.p.dead.Load() {
 			k.p.w.wrong("panic: %s: unlock: %v", k.name, p)
@@ -207,23 +239,38 @@ func (c *claim) watch() (stop func() bool) {
 	})
 }
 
-// use works under a Hold: it reads from the store that the lock guards, and
-// writes back.
+// use works under a Hold: it reads from the store that the lock guards, and if
+// it holds it alone, writes back.
 func (k *worker) use(o op, c *claim) {
-	st := k.p.w.stores[c.path]
-	v, ok := st.read(k, c.hold.Fence())
+	w := k.p.w
+	writes := func() {}
+	for _, s := range c.seats {
+		if s.mode == asPermit {
+			continue
+		}
+		st := w.stores[s.path]
+		v, ok := st.read(k, c.hold.Fence())
+		if then := writes; ok && alone(s.mode) {
+			writes = func() { then(); st.write(k, c.hold.Fence(), v+1) }
+		}
+	}
 	time.Sleep(o.work)
-	if ok && !k.p.dead.Load() {
-		st.write(k, c.hold.Fence(), v+1)
+	if !k.p.dead.Load() {
+		writes()
 	}
 }
 
 func (k *worker) hold(o op, c *claim) {
-	w := k.p.w
 	stop := c.watch()
 	k.use(o, c)
+	k.free(c, stop)
+}
+
+// free ends a Hold.
+func (k *worker) free(c *claim, stop func() bool) {
+	w := k.p.w
 	// Its own end is no loss.
-	stood := w.exists(c.node)
+	stood := c.stands()
 	if err := c.hold.Err(); err != nil {
 		c.lost(err)
 	}
@@ -235,7 +282,7 @@ func (k *worker) hold(o op, c *claim) {
 	defer cancel()
 	before := k.p.s.Load().Stats().Disconnects
 	err := c.hold.Release(ctx)
-	w.cutOne(c.path)
+	w.cutOne(c)
 	k.checkRelease(err)
 	c.released(stood, err, before)
 }

@@ -33,10 +33,12 @@ type world struct {
 	bad    []string // what is wrong
 	stamp  int64    // counts the moments of the history
 	active map[string][]*claim
-	waits  map[string]int
+	waits  map[*want]bool
 	cuts   map[string][]context.CancelFunc // of calls that end with the next release
 	taken  map[string]time.Time            // from a path, or a process: when
 	broken map[string]time.Time            // nodes deleted by hand
+	takes  map[string]int                  // how often
+	joins  map[string]int                  // of each pool of plain locks: how often one was
 	fences map[string]int64
 	stores map[string]*store
 	owners history
@@ -61,6 +63,7 @@ func (s *slot) now() *process {
 type process struct {
 	w       *world
 	name    string
+	slot    int
 	s       atomic.Pointer[zksync.Session]
 	doors   [2]*zktest.Door
 	dead    atomic.Bool // crashed: what it thinks counts no more
@@ -73,10 +76,10 @@ type process struct {
 // simulate runs a plan, and returns what became of it.
 func simulate(t *testing.T, p plan) *world {
 	w := &world{
-		plan: p, active: make(map[string][]*claim), waits: make(map[string]int),
+		plan: p, active: make(map[string][]*claim), waits: make(map[*want]bool),
 		taken: make(map[string]time.Time), broken: make(map[string]time.Time), fences: make(map[string]int64),
 		stores: make(map[string]*store), spent: make(map[string]bool),
-		cuts: make(map[string][]context.CancelFunc),
+		cuts: make(map[string][]context.CancelFunc), takes: make(map[string]int), joins: make(map[string]int),
 	}
 	late := time.AfterFunc(endless, func() { panic("no end of: " + p.again()) })
 	defer late.Stop()
@@ -107,6 +110,9 @@ func (w *world) run() {
 	w.admin = admin
 	defer admin.Close()
 
+	over := make(chan struct{})
+	defer close(over)
+	go w.listen(over)
 	var lives, faults sync.WaitGroup
 	for i := range w.plan.slots {
 		s := new(slot)
@@ -156,7 +162,7 @@ loop:
 
 // launch makes a process; its session is made in the slot.
 func (w *world) launch(slot, n int) *process {
-	p := &process{w: w, name: fmt.Sprintf("p%d.%d", slot, n)}
+	p := &process{w: w, slot: slot, name: fmt.Sprintf("p%d.%d", slot, n)}
 	for i := range p.doors {
 		p.doors[i] = w.srv.Door()
 		p.doors[i].Latency(w.latency)

@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// A part of a permit that is being given back, and the permit's loss, both want
+// its node. Who comes second waits as one waits for answers: time goes on.
+func TestCloseBesideAPartGivenBack(t *testing.T) {
+	late := time.AfterFunc(endless, func() { panic("time stands still") })
+	defer late.Stop()
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		s, door := dialTo(t, srv)
+		sem := zksync.NewSemaphore(s, "/s", 3)
+		if err := sem.Acquire(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		door.Blackhole(true, true)
+		go sem.Release(1)
+		time.Sleep(100 * time.Millisecond)
+		start := time.Now()
+		_ = s.Close() // tells that a node could not be deleted
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+	})
+}
+
+// The line may change between the listing that shows that permits don't fit and
+// the watch on what would make them fit, also within one reading of the clock.
+func TestPermitsFreedAtTheMomentOfTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		s, _ := dialTo(t, srv)
+		defer s.Close()
+		sem := zksync.NewSemaphore(s, "/s", 2)
+		for round := range 300 {
+			if err := sem.Acquire(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := make(chan error, 1)
+			go func() {
+				err := sem.Acquire(ctx, 2)
+				if err == nil {
+					sem.Release(2)
+				}
+				gone <- err
+			}()
+			time.Sleep(20 * time.Millisecond)
+			freed := time.Now()
+			sem.Release(2)
+			cancel()
+			if err := sem.Acquire(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(freed); took > 100*time.Millisecond {
+				t.Fatalf("round %d: %v until free permits were had", round+1, took)
+			}
+			<-gone
+			sem.Release(2)
+		}
+	})
+}
+
+// The answer to a Multi's transaction is lost, and one of its nodes is deleted by
+// hand while the client looks what became of them. The other one goes, too.
+func TestMultiBrokenWhileLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		other, _ := dialTo(t, srv)
+		defer other.Close()
+		first, second := zksync.NewMutex(other, "/a"), zksync.NewMutex(other, "/b")
+		first.Lock()
+		second.Lock()
+		second.Unlock()
+		s, door := dialTo(t, srv)
+		defer s.Close()
+		door.Latency(20 * time.Millisecond)
+		var lost, looked atomic.Bool
+		door.DropReply(func(r zktest.Request) bool {
+			return r.Op == "multi" && lost.CompareAndSwap(false, true)
+		})
+		door.DropRequest(func(r zktest.Request) bool {
+			if lost.Load() && !looked.Load() && strings.HasPrefix(r.Op, "getChildren") && slices.Contains(r.Paths, "/b") {
+				looked.Store(true)
+				names := srv.Children("/a") // the second one is the Multi's
+				slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
+				go func() { _ = other.Conn().Delete("/a/"+names[1], -1) }()
+			}
+			return false
+		})
+		go func() {
+			m := zksync.NewMulti(zksync.NewMutex(s, "/a"), zksync.NewMutex(s, "/b"))
+			m.Lock()
+			m.Unlock()
+		}()
+		time.Sleep(time.Second)
+		if !looked.Load() {
+			t.Error("the client has not looked for its nodes")
+		}
+		if names := srv.Children("/b"); len(names) != 1 {
+			t.Errorf("in line at /b: %q, want one node", names)
+		}
+		first.Unlock()
+		time.Sleep(time.Second)
+	})
+}
