@@ -19,13 +19,16 @@ type exit struct {
 	z       *site
 	c       *zk.Conn
 	s       *zksync.Session // the call's
-	m       *zksync.Mutex
-	blocker *zksync.Mutex // the same lock on another session
+	m       lockable        // what it takes
+	local   lockable        // what keeps it out within its session
+	blocker lockable        // the same on another session
 	path    string
+	more    []string // paths, of a Multi
 	rec     *recorder
-	take    func(ctx context.Context, l zksync.Locker) (func(context.Context) error, error)
+	take    func(ctx context.Context) (func(context.Context) error, error)
 	try     bool
-	hold    bool
+	// bare: permits without a handle, whose errors are x/sync's.
+	bare bool
 }
 
 // own is the call's node.
@@ -47,7 +50,7 @@ func (x *exit) wait(t *testing.T, ctx context.Context) (result <-chan error) {
 	t.Helper()
 	ok(t, x.blocker.LockContext(short(t)))
 	result = async(func() error {
-		release, err := x.take(ctx, x.m)
+		release, err := x.take(ctx)
 		if err == nil {
 			err = release(context.Background())
 		}
@@ -64,7 +67,7 @@ var exits = []struct {
 	run  func(t *testing.T, x *exit)
 }{
 	{"granted", true, func(t *testing.T, x *exit) {
-		release, err := x.take(short(t), x.m)
+		release, err := x.take(short(t))
 		ok(t, err)
 		ok(t, release(short(t)))
 	}},
@@ -78,7 +81,7 @@ var exits = []struct {
 			return
 		}
 		x.blocker.Lock()
-		if _, err := x.take(short(t), x.m); !errors.Is(err, zksync.ErrBusy) && err != errRefused {
+		if _, err := x.take(short(t)); !errors.Is(err, zksync.ErrBusy) && err != errRefused {
 			t.Error(err)
 		}
 		x.blocker.Unlock()
@@ -87,25 +90,25 @@ var exits = []struct {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		result := x.wait(t, ctx)
 		cancel(errCause)
-		isError(t, get(t, result), context.Canceled, errCause)
+		x.fails(t, get(t, result), context.Canceled, errCause)
 		x.blocker.Unlock()
 	}},
 	{"cancelled before its turn in the session", false, func(t *testing.T, x *exit) {
 		ctx, cancel := context.WithCancel(context.Background())
-		x.m.Lock()
-		result := async(func() error { _, err := x.take(ctx, x.m); return err })
+		x.local.Lock()
+		result := async(func() error { _, err := x.take(ctx); return err })
 		waiting(t, x.s, 1)
 		cancel()
-		isError(t, get(t, result), context.Canceled)
-		x.m.Unlock()
+		x.fails(t, get(t, result), context.Canceled)
+		x.local.Unlock()
 	}},
 	{"deadline", false, func(t *testing.T, x *exit) {
 		x.blocker.Lock()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 		defer cancel()
-		_, err := x.take(ctx, x.m)
-		e := isError(t, err, context.DeadlineExceeded)
-		if !e.Timeout() {
+		_, err := x.take(ctx)
+		x.fails(t, err, context.DeadlineExceeded)
+		if e, is := err.(*zksync.Error); is && !e.Timeout() {
 			t.Errorf("%#v", e)
 		}
 		x.blocker.Unlock()
@@ -117,10 +120,10 @@ var exits = []struct {
 		ok(t, get(t, result)) // it stood in line again
 	}},
 	{"node deleted while held", true, func(t *testing.T, x *exit) {
-		release, err := x.take(short(t), x.m)
+		release, err := x.take(short(t))
 		ok(t, err)
 		ok(t, x.c.Delete(x.own(t), -1))
-		isError(t, release(short(t)), zksync.ErrLost)
+		x.fails(t, release(short(t)), zksync.ErrLost)
 	}},
 	{"session expired while waiting", false, func(t *testing.T, x *exit) {
 		result := x.wait(t, short(t))
@@ -130,22 +133,22 @@ var exits = []struct {
 		ok(t, get(t, result))
 	}},
 	{"session expired while held", true, func(t *testing.T, x *exit) {
-		release, err := x.take(short(t), x.m)
+		release, err := x.take(short(t))
 		ok(t, err)
 		ok(t, x.z.expire(x.s.ID()))
-		isError(t, release(short(t)), zksync.ErrLost)
+		x.fails(t, release(short(t)), zksync.ErrLost)
 	}},
 	{"closed while waiting", false, func(t *testing.T, x *exit) {
 		result := x.wait(t, short(t))
 		ok(t, x.s.Close())
-		isError(t, get(t, result), zksync.ErrClosed)
+		x.fails(t, get(t, result), zksync.ErrClosed)
 		x.blocker.Unlock()
 	}},
 	{"closed while held", true, func(t *testing.T, x *exit) {
-		release, err := x.take(short(t), x.m)
+		release, err := x.take(short(t))
 		ok(t, err)
 		ok(t, x.s.Close())
-		isError(t, release(short(t)), zksync.ErrLost, zksync.ErrClosed)
+		x.fails(t, release(short(t)), zksync.ErrLost, zksync.ErrClosed)
 	}},
 }
 
@@ -168,9 +171,11 @@ func TestExits(t *testing.T) {
 					rec := new(recorder)
 					p := lockPath(t)
 					s := z.dial(t, zksync.WithTracer(rec.tracer()))
+					m := zksync.NewMutex(s, p)
 					x := &exit{
-						z: z, c: c, s: s, path: p, rec: rec, take: call.take, try: call.try, hold: call.hold,
-						m: zksync.NewMutex(s, p), blocker: zksync.NewMutex(blocker, p),
+						z: z, c: c, s: s, path: p, rec: rec, try: call.try,
+						m: m, local: m, blocker: zksync.NewMutex(blocker, p),
+						take: func(ctx context.Context) (func(context.Context) error, error) { return call.take(ctx, m) },
 					}
 					tt.run(t, x)
 					nothingLeft(t, x)
@@ -201,9 +206,11 @@ func nothingLeft(t *testing.T, x *exit) {
 			t.Errorf("%+v", e)
 		}
 	}
-	names, _, err := x.c.Children(x.path)
-	if len(names) != 0 || err != nil && err != zk.ErrNoNode {
-		t.Errorf("left: %v, %v", names, err)
+	for _, p := range append(x.more, x.path) {
+		names, _, err := x.c.Children(p)
+		if len(names) != 0 || err != nil && err != zk.ErrNoNode {
+			t.Errorf("left: %v, %v", names, err)
+		}
 	}
 	free(t, x.blocker)
 	if x.s.Ping(short(t)) == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,8 +148,15 @@ func atRest(t testing.TB, s *zksync.Session) {
 	})
 }
 
+// lockable is what every lock is, and permits are with a little help.
+type lockable interface {
+	sync.Locker
+	LockContext(ctx context.Context) error
+	UnlockContext(ctx context.Context) error
+}
+
 // free checks that the lock can be had, and leaves it free.
-func free(t testing.TB, l zksync.Locker) {
+func free(t testing.TB, l lockable) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

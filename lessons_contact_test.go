@@ -132,6 +132,7 @@ func TestLesson39_ABlipIsNoLoss(t *testing.T) {
 
 // While no server answers nothing is refused: every call goes on when one does.
 func TestLesson51_NoServerMeansTryAgain(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		ctx, at := short(t), lockPath(t)
 		p, s := z.behind(t)

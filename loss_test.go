@@ -74,6 +74,7 @@ func TestLoss_ConnectionCut(t *testing.T) {
 // something in between takes its new connections. It knows that it has lost
 // the lock; the others get it when the deletion comes through.
 func TestLoss_DeafClient(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		p := z.proxied(t)
 		first := dialTo(t, []string{p.Addr()}, zksync.WithSessionTimeout(lossTimeout))

@@ -251,6 +251,7 @@ func (c *child) resume(t *testing.T) {
 // before anything else, by Hold.Err or by the context's. One that doesn't look
 // writes after its successor: the fence keeps that out.
 func TestLesson42_PausedHolder(t *testing.T) {
+	t.Parallel()
 	for _, look := range []string{"err", "context", "never"} {
 		t.Run(look, func(t *testing.T) {
 			t.Parallel()
@@ -297,6 +298,7 @@ func TestLesson42_PausedHolder(t *testing.T) {
 // A waiter that is stopped while its turn comes, and its session goes, does not
 // hold when it wakes: not before it has stood in line again.
 func TestLesson64_PausedWaiter(t *testing.T) {
+	t.Parallel()
 	onServers(t, func(t *testing.T, z *site) {
 		const n = 6
 		ctx, root := short(t), lockPath(t)

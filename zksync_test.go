@@ -3,10 +3,13 @@ package zksync_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"path"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +25,10 @@ import (
 func TestMain(m *testing.M) {
 	if role := os.Getenv("ZKSYNC_TEST_ROLE"); role != "" {
 		os.Exit(runRole(role)) // this is a child of a test
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !raceEnabled {
+		_ = f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))) // most of them wait
 	}
 	code := m.Run()
 	stopReal()
