@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"time"
 
+	"github.com/zklocker/go-zksync/tracing"
 	"github.com/zklocker/go-zksync/zksync"
 )
 
@@ -207,4 +209,24 @@ func Example_runUnlessAnotherDoes() {
 	// cleaning up
 	// another instance is at it
 	// cleaning up
+}
+
+// Spans and metrics by OpenTelemetry, and a line in the log for each wait that is
+// long.
+func Example_tracing() {
+	ctx := context.Background()
+	s, err := zksync.Dial(ctx, exampleServers(), zksync.WithTracer(zksync.JoinTracers(
+		tracing.New(), // by the global providers
+		zksync.LogTracer(slog.Default(), 30*time.Second),
+	)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	err = zksync.NewMutex(s, "/locks/report").Do(ctx, func(ctx context.Context, _ *zksync.Hold) error {
+		return ctx.Err() // spans that begin with ctx nest in that of the hold
+	})
+	fmt.Println(err)
+	// Output: <nil>
 }

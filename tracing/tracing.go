@@ -1,0 +1,185 @@
+package tracing
+
+import (
+	"context"
+	"runtime/debug"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/zklocker/go-zksync/zksync"
+)
+
+const (
+	scope  = "github.com/zklocker/go-zksync/tracing"
+	module = "github.com/zklocker/go-zksync"
+)
+
+// New returns a Tracer for zksync.WithTracer that makes spans and metrics. One
+// is enough for all sessions of a program, and one for each would have the
+// gauges contradict each other: give sessions that are to be told apart another
+// WithAttributes each.
+//
+// What New asks of the MeterProvider stays with it, as instruments do.
+func New(opts ...Option) *zksync.Tracer {
+	ad := &adapter{config: newConfig(opts)}
+	version := moduleVersion()
+	ad.tracer = ad.tracers.Tracer(scope, trace.WithInstrumentationVersion(version))
+	ad.sets = newSets(ad.attrs)
+	ad.metrics = newMetrics(ad.meters, version, ad.sets)
+	t := &zksync.Tracer{
+		AcquireStart: ad.acquireStart,
+		Blocked:      ad.blocked,
+		AcquireEnd:   ad.acquireEnd,
+		HoldStart:    ad.holdStart,
+		HoldEnd:      ad.holdEnd,
+		ReleaseStart: ad.releaseStart,
+		ReleaseEnd:   ad.releaseEnd,
+		Handoff:      ad.handoff,
+		Session:      ad.session,
+		Cleanup:      ad.cleanup,
+	}
+	if !ad.noHolds {
+		t.HoldContext = ad.holdContext
+	}
+	if !ad.noNodeData {
+		t.Parent = ad.parent
+	}
+	return t
+}
+
+// moduleVersion is the version of this module that the program was built with.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == module && m.Version != "" {
+				return m.Version
+			}
+		}
+	}
+	return "(devel)"
+}
+
+// adapter is what stands behind a Tracer. Its address, and those of its fields,
+// are the keys of what it keeps in contexts: adapters don't find each other's.
+type adapter struct {
+	config
+	tracer trace.Tracer
+	*metrics
+	sets *sets
+
+	holdKey, releaseKey byte
+}
+
+// call is a lock call and what comes of it: the context that AcquireStart
+// returns. hold and release are those of HoldStart and ReleaseStart; they come
+// with it in one allocation.
+type call struct {
+	context.Context // with the span
+	ad              *adapter
+	parent          context.Context // of the call, and the hold
+	span            trace.Span
+	set             *set
+	place           int          // in line when the wait began
+	peer            *zksync.Peer // who was last ahead, if the span records
+	linked          trace.SpanContext
+
+	hold    hold
+	release release
+}
+
+// hold is a tenure.
+type hold struct {
+	context.Context // with the span, if there is one
+	given           context.Context
+	c               *call
+	span            trace.Span // nil: WithoutHoldSpans
+	age             aged
+}
+
+// release is a deletion.
+type release struct {
+	context.Context // with the span
+	given           context.Context
+	c               *call
+	span            trace.Span
+}
+
+func (c *call) Value(key any) any {
+	if key == any(c.ad) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// Value finds what other tracers have put in the context, too.
+func (h *hold) Value(key any) any {
+	if key == any(&h.c.ad.holdKey) {
+		return h
+	}
+	if v := h.Context.Value(key); v != nil {
+		return v
+	}
+	return h.given.Value(key)
+}
+
+func (r *release) Value(key any) any {
+	if key == any(&r.c.ad.releaseKey) {
+		return r
+	}
+	if v := r.Context.Value(key); v != nil {
+		return v
+	}
+	return r.given.Value(key)
+}
+
+func (ad *adapter) callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(ad).(*call)
+	return c
+}
+
+func (ad *adapter) holdOf(ctx context.Context) *hold {
+	h, _ := ctx.Value(&ad.holdKey).(*hold)
+	return h
+}
+
+// carrier is the one field that a node has room for.
+type carrier struct{ traceparent string }
+
+const field = "traceparent"
+
+func (c *carrier) Get(key string) string {
+	if strings.EqualFold(key, field) {
+		return c.traceparent
+	}
+	return ""
+}
+
+func (c *carrier) Set(key, value string) {
+	if strings.EqualFold(key, field) {
+		c.traceparent = value
+	}
+}
+
+func (c *carrier) Keys() []string { return []string{field} }
+
+// parent is the traceparent for the call's node. A span that is not sampled is
+// nothing to link to.
+func (ad *adapter) parent(ctx context.Context) string {
+	c := ad.callOf(ctx)
+	if c == nil || !c.span.SpanContext().IsSampled() {
+		return ""
+	}
+	var to carrier
+	ad.propagator.Inject(c.Context, &to)
+	return to.traceparent
+}
+
+// theirs is the span context of a traceparent from a node.
+func (ad *adapter) theirs(traceparent string) trace.SpanContext {
+	if traceparent == "" {
+		return trace.SpanContext{}
+	}
+	ctx := ad.propagator.Extract(context.Background(), &carrier{traceparent})
+	return trace.SpanContextFromContext(ctx)
+}
