@@ -30,6 +30,12 @@ COMMAND finds in its environment:
   ZKSYNC_FENCE     the fence, a decimal number
   ZKSYNC_SESSION   the ZooKeeper session, as 0x and hexadecimal digits
 
+With --trace the wait, the hold and the release are printed as OpenTelemetry
+spans on stderr, each as a line of JSON when it ends. ` + envTraceParent + ` (and
+` + envTraceState + `) of the environment is their parent; in COMMAND's it is the
+hold. The span of a wait has a link to the span of whoever was ahead, if that
+one says its own.
+
 zksync reads ` + envServers + ` and ` + envAuth + ` (scheme:credential, as in
 digest:user:password) from its own. COMMAND inherits both; a credential in
 --auth-file stays out of its sight.

@@ -30,6 +30,7 @@ type runner struct {
 	conflict int
 	lostCode int
 	quiet    bool
+	trace    bool
 	grace    seconds
 
 	lock string
@@ -64,6 +65,7 @@ func newRun() *cobra.Command {
 	f.Var(exitCode{&r.lostCode, 1}, "lost-exit-code", "exit code when the lock was lost while the command ran")
 	f.Var(&r.grace, "grace", "time from SIGTERM to SIGKILL when the lock is lost")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print errors only")
+	f.BoolVar(&r.trace, "trace", false, "print the OpenTelemetry spans of the lock on stderr, as lines of JSON")
 	r.config.addFlags(f)
 	return cmd
 }
@@ -148,7 +150,7 @@ func (r *runner) say(err error) error {
 
 // obtain waits for the lock. On an error nothing is left behind.
 func (r *runner) obtain(servers []string, opts []zksync.Option) error {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(traced(context.Background()))
 	defer cancel()
 	var err error
 	first, done := attend(r.sigs, func() {
@@ -178,7 +180,15 @@ func (r *runner) acquire(ctx context.Context, servers []string, opts []zksync.Op
 	}
 	tell := &announcer{lock: r.lock, note: r.out.notef}
 	defer tell.stop()
-	opts = append(opts, zksync.WithTracer(&zksync.Tracer{Blocked: tell.blocked}))
+	tracer := &zksync.Tracer{Blocked: tell.blocked}
+	if r.trace {
+		spans, err := newSpans(r.out)
+		if err != nil {
+			return usagef("--trace: %w", err) // of OTEL_RESOURCE_ATTRIBUTES
+		}
+		tracer = zksync.JoinTracers(tracer, spans)
+	}
+	opts = append(opts, zksync.WithTracer(tracer))
 	if r.session, err = r.dial(ctx, servers, opts); err != nil {
 		return err
 	}
@@ -270,5 +280,8 @@ func (r *runner) environ() []string {
 			return strings.HasPrefix(kv, key+"=")
 		})
 	})
+	if r.trace {
+		env = traceEnv(r.hold.Context(context.Background()), env)
+	}
 	return append(env, ours...)
 }
