@@ -9,6 +9,8 @@
 //     asked to (zktest.Server), real servers on loopback (zktest.Ensemble), and
 //     faults for all of them and for the network. It is for your own tests too,
 //     whether they use this library or not.
+//   - [github.com/zklocker/go-zksync/tracing] shows lock waits in OpenTelemetry:
+//     spans, with a link to the holder's in another process, and metrics.
 //   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs another
 //     command under a lock, and shows a lock at work.
 //
