@@ -233,7 +233,8 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 // wait waits for the turn in each place. The order does not matter: a place in
 // line only gets better.
 func (e *Entry) wait(ctx context.Context) error {
-	waited := false
+	began, _ := e.c.State()
+	start, waited := time.Now(), false
 	for i, p := range e.order.Places {
 		if p.Kazoo {
 			continue // it came with the place before: nobody is between
@@ -244,10 +245,12 @@ func (e *Entry) wait(ctx context.Context) error {
 		}
 		waited = waited || w
 	}
-	if !waited || len(e.nodes) == 1 || defect.On(defect.UnprovenParts) {
+	ends, _ := e.c.State()
+	// Each place was seen at its own time: quick is at about one, on one connection.
+	quick := !waited && began.Up && ends.Epoch == began.Epoch && time.Since(start) < e.c.Timeout()/6
+	if quick || len(e.nodes) == 1 || defect.On(defect.UnprovenParts) {
 		return nil
 	}
-	// Each place was seen at its own time.
 	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
 			return err

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -118,5 +119,40 @@ func TestMultiBrokenWhileLookedFor(t *testing.T) {
 		}
 		first.Unlock()
 		time.Sleep(time.Second)
+	})
+}
+
+// The connection breaks while a Multi that is free everywhere lists its queues,
+// and the node in the queue that it has seen is deleted by hand meanwhile: what it
+// saw then is too old to be granted on.
+func TestMultiSeenInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.New()
+		defer srv.Close()
+		s, door := dialTo(t, srv)
+		defer s.Close()
+		other, _ := dialTo(t, srv)
+		defer other.Close()
+		door.Latency(10 * time.Millisecond)
+		broken := ""
+		door.DropRequest(func(r zktest.Request) bool {
+			if broken != "" || !strings.HasPrefix(r.Op, "getChildren") || !slices.Contains(r.Paths, "/b") {
+				return false
+			}
+			broken = "/a/" + srv.Children("/a")[0]
+			go func() { _ = other.Conn().Delete(broken, -1) }()
+			return true // and breaks the connection
+		})
+		h, err := zksync.NewMulti(zksync.NewMutex(s, "/a"), zksync.NewMutex(s, "/b")).Hold(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Release(t.Context())
+		if _, _, stands := srv.Get(broken); broken == "" || stands {
+			t.Fatal("no node was deleted while the queues were listed")
+		}
+		if got := srv.Children("/a"); len(got) != 1 || got[0] != path.Base(h.Node()) {
+			t.Errorf("held by %s, and in line there: %q", h.Node(), got)
+		}
 	})
 }
