@@ -95,19 +95,17 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	if beside != nil {
 		c.who += " reading"
 	}
+	// All at one moment: nobody is granted or gives back meanwhile but those whose
+	// claim is over, or less, already.
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var first []string // in line, where c is not
 	lines := make(map[string][]standing)
+	stands := true
 	for _, s := range x.seats {
 		line := w.line(s.path)
 		lines[s.path] = line
-		in := of(x.p, entitled(line, s.mode))
-		s.nodes = nil
-		for _, n := range in {
-			several := len(x.seats) > 1
-			if h == nil && several == (w.parts(n) > 1) || h != nil && !several && n.node == h.Node() || h != nil && several && n.czxid == h.Fence() {
-				s.nodes = append(s.nodes, n.node)
-			}
-		}
+		s.nodes = w.ownLocked(c, s, line, len(x.seats) > 1)
 		if len(s.nodes) == 0 {
 			if len(line) > 0 {
 				first = append(first, line[0].node)
@@ -115,13 +113,10 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 			if h != nil && len(x.seats) == 1 {
 				s.nodes = []string{h.Node()}
 			}
+			stands = stands && slices.ContainsFunc(s.nodes, w.exists)
 		}
 		c.seats = append(c.seats, s)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.disownLocked(c)
-	stands := c.stands()
 	c.from, c.takes = w.nextLocked(), w.takesLocked(c.want)
 	if x.p.dead.Load() {
 		c.over = true
@@ -154,16 +149,23 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	return c
 }
 
-// disownLocked takes nodes from a plain lock that are the Holds' of its process.
-func (w *world) disownLocked(c *claim) {
-	if c.hold != nil {
-		return
+// ownLocked returns the nodes of a line that may be a claim's: for a plain lock
+// any of its process whose turn it is, but those of Holds.
+func (w *world) ownLocked(c *claim, s seat, line []standing, several bool) (nodes []string) {
+	for _, n := range of(c.p, entitled(line, s.mode)) {
+		mine := several == (w.parts(n) > 1) &&
+			!slices.ContainsFunc(w.active[s.path], func(o *claim) bool { return o.hold != nil && o.node() == n.node })
+		switch {
+		case c.hold != nil && several:
+			mine = n.czxid == c.hold.Fence()
+		case c.hold != nil:
+			mine = n.node == c.hold.Node()
+		}
+		if mine {
+			nodes = append(nodes, n.node)
+		}
 	}
-	for i, s := range c.seats {
-		c.seats[i].nodes = slices.DeleteFunc(s.nodes, func(node string) bool {
-			return slices.ContainsFunc(w.active[s.path], func(o *claim) bool { return o.hold != nil && o.node() == node })
-		})
-	}
+	return nodes
 }
 
 // end notes that the claim is over. It reports false if it was before.
@@ -265,7 +267,7 @@ func (c *claim) broken() bool {
 // entered looks whether an owner may enter again.
 func (c *claim) entered() {
 	w := c.w
-	if c.broken() {
+	if c.broken() || c.void && c.hold == nil {
 		return // a plain lock's node is not watched
 	}
 	stands := c.stands()

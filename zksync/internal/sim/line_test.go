@@ -57,19 +57,27 @@ func parseNode(name string) (n standing, ok bool) {
 	return n, false
 }
 
-// line is who stands at a path, in order.
+// line is who stands at a path, in order, all at one time: a permit that shrinks
+// has one node or the other.
 func (w *world) line(path string) (line []standing) {
-	for _, name := range w.srv.Children(path) {
-		n, ok := parseNode(name)
-		if !ok {
-			continue
+	names := w.srv.Children(path)
+	for again := true; again; {
+		line = line[:0]
+		for _, name := range names {
+			n, ok := parseNode(name)
+			if !ok {
+				continue
+			}
+			n.node = path + "/" + name
+			data, stat, stands := w.srv.Get(n.node)
+			if stands {
+				n.data, n.czxid, n.session = data, stat.Czxid, stat.EphemeralOwner
+				line = append(line, n)
+			}
 		}
-		n.node = path + "/" + name
-		data, stat, stands := w.srv.Get(n.node)
-		if stands {
-			n.data, n.czxid, n.session = data, stat.Czxid, stat.EphemeralOwner
-			line = append(line, n)
-		}
+		before := names
+		names = w.srv.Children(path)
+		again = !slices.Equal(names, before)
 	}
 	slices.SortFunc(line, func(a, b standing) int {
 		// Of a write node and the read node in its place, that one comes first.
