@@ -17,7 +17,7 @@ import (
 
 // After every exit nothing is left, and the next call works.
 func TestFamilyExits(t *testing.T) {
-	onServers(t, func(t *testing.T, z *site) {
+	onSessions(t, func(t *testing.T, z *site) {
 		c, other := z.raw(t), z.dial(t)
 		before := z.watchCount(t)
 		for _, k := range kin {
@@ -29,6 +29,10 @@ func TestFamilyExits(t *testing.T) {
 					name := func(call taking) string { return k.name + "/" + call.name + "/" + tt.name }
 					call := k.set(&exit{s: other, path: "/x"}, other)[i]
 					if call.try && !tt.try {
+						continue
+					}
+					slow := strings.HasPrefix(tt.name, "session expired") // the client itself takes seconds to come back
+					if z.adapted && (call.try || call.name == "Do" || slow && !(k.name == "permits" && call.name == "Hold")) {
 						continue
 					}
 					t.Run(name(call), func(t *testing.T) {
