@@ -130,7 +130,8 @@
 //
 // Hold's additional request is a read of its node, for the fence; it is sent
 // beside the list. A Try lists the path before it makes a node, so that a
-// refusal leaves no trace. On top of these come:
+// refusal leaves no trace. A Multi sends its lists together: it takes two round
+// trips, of however many locks it is. On top of these come:
 //
 //   - The first use of a path makes it: two requests more for each level that
 //     is missing.

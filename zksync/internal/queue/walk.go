@@ -17,7 +17,9 @@ import (
 // walk waits until it is the turn of the entry's node in place i. It decides
 // again, with a fresh listing, after everything that might have changed the
 // answer: the blocker's end or change, the own node's, a lost connection.
-func (e *Entry) walk(ctx context.Context, i int) (waited bool, err error) {
+//
+// It begins with seen, if that is not nil.
+func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err error) {
 	var told string // the blocker that Blocked was told of
 	var rest pause
 	for {
@@ -28,8 +30,11 @@ func (e *Entry) walk(ctx context.Context, i int) (waited bool, err error) {
 		if st.Session != e.session {
 			return waited, errAgain
 		}
-		looked := time.Now()
-		line, own, err := e.list(i)
+		if seen == nil {
+			seen = e.list(i)
+		}
+		line, own, looked := seen.line, seen.own, seen.at
+		err, seen = seen.err, nil
 		if err != nil {
 			return waited, err
 		}
@@ -109,12 +114,21 @@ func again(err error) bool {
 			conn.Classify(err) != conn.Answered)
 }
 
-// list returns the line at place i and our index in it. Without an answer line
-// is nil; without our node the error is errAgain.
-func (e *Entry) list(i int) (line []znode.Name, own int, err error) {
+// view is a line as it was listed. Without an answer it is nil; without our node
+// the error is errAgain.
+type view struct {
+	line []znode.Name
+	own  int       // where our node is
+	at   time.Time // when it was asked for
+	err  error
+}
+
+// list asks for the line at place i.
+func (e *Entry) list(i int) *view {
+	v := &view{at: time.Now()}
 	p := e.order.Places[i]
 	var fence chan error
-	if e.order.Fence && e.fence.Load() == 0 {
+	if e.order.Fence && i == 0 && e.fence.Load() == 0 {
 		fence = make(chan error, 1) // beside the listing, not after it
 		go func() { fence <- e.learn(i) }()
 	}
@@ -126,28 +140,32 @@ func (e *Entry) list(i int) (line []znode.Name, own int, err error) {
 	}
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil, 0, errAgain // our node is gone, with its parent or without
+		v.err = errAgain // our node is gone, with its parent or without
 	case errors.Is(err, conn.ErrClosed), errors.Is(err, errAgain):
-		return nil, 0, err
+		v.err = err
 	case conn.Classify(err) != conn.Answered:
-		return nil, 0, nil
 	case err != nil:
-		return nil, 0, err
-	case ran.Session() != e.session:
-		return nil, 0, nil
+		v.err = err
+	case ran.Session() == e.session:
+		v.err = v.find(e.parse(p, names), path.Base(e.nodes[i]))
 	}
-	line = e.parse(p, names)
-	mine := path.Base(e.nodes[i])
+	return v
+}
+
+// find takes in a line that has our node.
+func (v *view) find(line []znode.Name, mine string) error {
 	for own := range line {
 		if line[own].Raw == mine {
-			return line, own, nil
+			v.line, v.own = line, own
+			return nil
 		}
 	}
 	if defect.On(defect.OwnMissing) {
 		own, _ := znode.Parse(mine)
-		return append([]znode.Name{own}, line...), 0, nil
+		v.line = append([]znode.Name{own}, line...)
+		return nil
 	}
-	return nil, 0, errAgain // lesson 27
+	return errAgain // lesson 27
 }
 
 // learn sets a watch on our own node, and so gets to know its czxid.

@@ -123,36 +123,81 @@ func TestMultiBrokenWhileLookedFor(t *testing.T) {
 }
 
 // The connection breaks while a Multi that is free everywhere lists its queues,
-// and the node in the queue that it has seen is deleted by hand meanwhile: what it
+// and the node in a queue that it has seen is deleted by hand meanwhile: what it
 // saw then is too old to be granted on.
 func TestMultiSeenInParts(t *testing.T) {
+	for seed := range uint64(30) { // which of the queues is listed first differs, and by how much
+		synctest.Test(t, func(t *testing.T) { multiSeenInParts(t, seed) })
+	}
+}
+
+func multiSeenInParts(t *testing.T, seed uint64) {
+	srv := zktest.New(zktest.WithSeed(seed))
+	defer srv.Close()
+	s, door := dialTo(t, srv)
+	defer s.Close()
+	other, _ := dialTo(t, srv)
+	defer other.Close()
+	door.Latency(20 * time.Millisecond)
+	broken := ""
+	door.DropRequest(func(r zktest.Request) bool {
+		if broken != "" || !strings.HasPrefix(r.Op, "getChildren") || !slices.Contains(r.Paths, "/b") {
+			return false
+		}
+		broken = "/a/" + srv.Children("/a")[0]
+		go func() { _ = other.Conn().Delete(broken, -1) }()
+		return true // and breaks the connection
+	})
+	h, err := zksync.NewMulti(zksync.NewMutex(s, "/a"), zksync.NewMutex(s, "/b")).Hold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release(t.Context())
+	if _, _, stands := srv.Get(broken); broken == "" || stands {
+		t.Fatal("no node was deleted while the queues were listed")
+	}
+	if got := srv.Children("/a"); len(got) != 1 || got[0] != path.Base(h.Node()) {
+		t.Errorf("held by %s, and in line there: %q", h.Node(), got)
+	}
+}
+
+// A Multi that is free everywhere has been waited for two round trips, however
+// many locks it is of.
+func TestMultiInTwoRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, door := dialTo(t, srv)
 		defer s.Close()
-		other, _ := dialTo(t, srv)
-		defer other.Close()
-		door.Latency(10 * time.Millisecond)
-		broken := ""
-		door.DropRequest(func(r zktest.Request) bool {
-			if broken != "" || !strings.HasPrefix(r.Op, "getChildren") || !slices.Contains(r.Paths, "/b") {
-				return false
+		var locks []zksync.Locker
+		for _, p := range []string{"/a", "/b", "/c", "/d", "/e"} {
+			locks = append(locks, zksync.NewMutex(s, p))
+		}
+		m := zksync.NewMulti(locks...)
+		m.Lock() // makes the paths
+		m.Unlock()
+		const way = 10 * time.Millisecond
+		door.Delay(way)
+		for _, take := range []func(context.Context) (func(context.Context) error, error){
+			func(ctx context.Context) (func(context.Context) error, error) {
+				return m.UnlockContext, m.LockContext(ctx)
+			},
+			func(ctx context.Context) (func(context.Context) error, error) {
+				h, err := m.Hold(ctx)
+				return h.Release, err
+			},
+		} {
+			start := time.Now()
+			release, err := take(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			broken = "/a/" + srv.Children("/a")[0]
-			go func() { _ = other.Conn().Delete(broken, -1) }()
-			return true // and breaks the connection
-		})
-		h, err := zksync.NewMulti(zksync.NewMutex(s, "/a"), zksync.NewMutex(s, "/b")).Hold(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer h.Release(t.Context())
-		if _, _, stands := srv.Get(broken); broken == "" || stands {
-			t.Fatal("no node was deleted while the queues were listed")
-		}
-		if got := srv.Children("/a"); len(got) != 1 || got[0] != path.Base(h.Node()) {
-			t.Errorf("held by %s, and in line there: %q", h.Node(), got)
+			if took := time.Since(start); took != 4*way {
+				t.Errorf("taken in %v, want two round trips of %v", took, 2*way)
+			}
+			if err := release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }
