@@ -155,6 +155,7 @@ var exits = []struct {
 // After every exit of every call nothing is left: no node, no watch, no
 // clean-up under way, no span; and the next lock works.
 func TestExits(t *testing.T) {
+	countsWatches(t)
 	onSessions(t, func(t *testing.T, z *site) {
 		c := z.raw(t)
 		blocker := z.dial(t)

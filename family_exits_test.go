@@ -17,6 +17,7 @@ import (
 
 // After every exit nothing is left, and the next call works.
 func TestFamilyExits(t *testing.T) {
+	countsWatches(t)
 	onSessions(t, func(t *testing.T, z *site) {
 		c, other := z.raw(t), z.dial(t)
 		before := z.watchCount(t)

@@ -86,15 +86,27 @@ var real struct {
 // realSite is the one real server that tests share when they don't harm it.
 func realSite(t testing.TB) *site {
 	t.Helper()
+	needReal(t, startReal())
+	e := real.e
+	return &site{name: "real", servers: e.Servers(), expire: e.Expire, watches: e.WatchCount}
+}
+
+func startReal() error {
 	real.once.Do(func() {
 		real.dir, real.err = os.MkdirTemp("", "zksync-suite")
 		if real.err == nil {
 			real.e, real.err = zktest.NewEnsemble(real.dir, 1, zktest.WithTickTime(suiteTick))
 		}
 	})
-	needReal(t, real.err)
-	e := real.e
-	return &site{name: "real", servers: e.Servers(), expire: e.Expire, watches: e.WatchCount}
+	return real.err
+}
+
+// countsWatches has a test that counts all watches of a server run beside others
+// only where none is shared.
+func countsWatches(t *testing.T) {
+	if startReal() != nil {
+		t.Parallel()
+	}
 }
 
 func stopReal() {
