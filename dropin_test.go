@@ -64,8 +64,8 @@ func begun(lock func()) <-chan error {
 
 func rwReaders(t *testing.T, rw readWrite) {
 	var in, out sync.WaitGroup
+	in.Add(4)
 	for range 4 {
-		in.Add(1)
 		out.Go(func() {
 			rw.RLock()
 			in.Done()
