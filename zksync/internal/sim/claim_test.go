@@ -267,7 +267,7 @@ func (c *claim) broken() bool {
 // entered looks whether an owner may enter again.
 func (c *claim) entered() {
 	w := c.w
-	if c.broken() || c.void && c.hold == nil {
+	if c.broken() || c.hold == nil && (c.void || c.maybe) {
 		return // a plain lock's node is not watched
 	}
 	stands := c.stands()
