@@ -255,11 +255,11 @@ func (c *claim) released(stood bool, err error, connects int64) {
 	}
 }
 
-// broken reports whether a node of the claim was deleted by hand.
+// broken reports whether a node of the claim was deleted by hand, or may have been.
 func (c *claim) broken() bool {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return slices.ContainsFunc(c.seats, func(s seat) bool {
+	return c.hold == nil && (c.void || c.maybe) || slices.ContainsFunc(c.seats, func(s seat) bool {
 		return slices.ContainsFunc(s.nodes, func(node string) bool { _, ok := c.w.broken[node]; return ok })
 	})
 }
@@ -267,7 +267,7 @@ func (c *claim) broken() bool {
 // entered looks whether an owner may enter again.
 func (c *claim) entered() {
 	w := c.w
-	if c.broken() || c.hold == nil && (c.void || c.maybe) {
+	if c.broken() {
 		return // a plain lock's node is not watched
 	}
 	stands := c.stands()
