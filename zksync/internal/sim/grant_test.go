@@ -66,10 +66,13 @@ func (w *world) checkPermitsLocked(c *claim, s seat, stands, forced bool, line [
 		}
 		all += o.weight
 	}
-	if all > limit && !(forced && !stands) {
+	// What stands may be a Hold's that has not said so yet.
+	have := weigh(mine)
+	short := c.hold == nil && own > have
+	if all > limit && !(forced && (short || !stands)) {
 		w.wrongLocked("exclusion: with %s %d of %d permits of %s are taken", c.who, all, limit, s.path)
 	}
-	if have := weigh(mine); c.hold == nil && own > have && !forced {
+	if short && !forced {
 		w.wrongLocked("granted: with %s %s has %d permits of %s, and nodes for %d", c.who, c.p.name, own, s.path, have)
 	}
 }
