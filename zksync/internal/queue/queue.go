@@ -234,14 +234,14 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 // if they are free.
 func (e *Entry) glance(ctx context.Context) []*view {
 	seen := make([]*view, len(e.order.Places))
-	if st, err := e.c.Await(ctx); err != nil || st.Session != e.session || len(e.nodes) == 1 || e.order.Places[1].Kazoo {
+	if st, err := e.c.Await(ctx); err != nil || st.Session != e.session {
 		return seen
 	}
 	var wg sync.WaitGroup
-	for i := range seen {
-		wg.Go(func() {
-			seen[i] = e.list(i)
-		})
+	for i, p := range e.order.Places {
+		if !p.Kazoo {
+			wg.Go(func() { seen[i] = e.list(i) })
+		}
 	}
 	wg.Wait()
 	return seen
@@ -250,6 +250,10 @@ func (e *Entry) glance(ctx context.Context) []*view {
 // wait waits for the turn in each place. The order does not matter: a place in
 // line only gets better.
 func (e *Entry) wait(ctx context.Context) error {
+	if len(e.nodes) == 1 {
+		_, err := e.walk(ctx, 0, nil)
+		return err
+	}
 	began, _ := e.c.State()
 	start, waited := time.Now(), false
 	seen := e.glance(ctx)
@@ -268,7 +272,7 @@ func (e *Entry) wait(ctx context.Context) error {
 	ends, _ := e.c.State()
 	// Each place was seen at its own time: quick is at about one, on one connection.
 	quick := !waited && began.Up && ends.Epoch == began.Epoch && time.Since(start) < e.c.Timeout()/6
-	if quick || len(e.nodes) == 1 || defect.On(defect.UnprovenParts) {
+	if quick || defect.On(defect.UnprovenParts) {
 		return nil
 	}
 	for p := (pause{}); ; p.wait(ctx) {
