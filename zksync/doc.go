@@ -1,4 +1,5 @@
-// Package zksync is sync.Mutex across machines, on ZooKeeper.
+// Package zksync is sync.Mutex, sync.RWMutex and semaphore.Weighted across
+// machines, on ZooKeeper.
 //
 //	s, err := zksync.Dial(ctx, []string{"zk1:2181", "zk2:2181", "zk3:2181"})
 //	...
@@ -153,9 +154,8 @@
 // [Session.Stats] counts requests, grants, hand-overs and losses.
 //
 // A session has a send buffer of 136 KiB and a receive buffer of 16 KiB, which
-// grows for a large answer. A lock that
-// nobody uses has neither memory nor goroutines: making a Mutex for each
-// request is fine.
+// grows for a large answer. A lock that nobody uses has neither memory nor
+// goroutines: making a Mutex for each request is fine.
 //
 // # Timeouts
 //

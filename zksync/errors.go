@@ -29,7 +29,8 @@ var (
 	ErrNotOwner = errors.New("zksync: lock held by another owner")
 
 	// ErrDeadlock is returned at once to an owner that would wait for itself: it
-	// holds a lock for reading only and asks to write.
+	// holds a lock for reading only and asks to write, or holds one of a Multi's
+	// locks and asks for the Multi, or the other way round.
 	ErrDeadlock = errors.New("zksync: the owner would wait for itself")
 
 	// ErrLimitMismatch is returned by a Semaphore with WithStrictLimit when
@@ -95,8 +96,8 @@ func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceede
 
 // ErrorType returns one word of a closed list that names the kind of failure,
 // fit for a metric's label: session_expired, connection_closed, no_auth,
-// deadline_exceeded, canceled, closed, busy, not_owner, deadlock, revoked, limit_mismatch,
-// lost, sequence_exhausted, invalid_path, or _OTHER.
+// deadline_exceeded, canceled, closed, busy, not_owner, deadlock, revoked,
+// limit_mismatch, lost, sequence_exhausted, invalid_path, or _OTHER.
 func (e *Error) ErrorType() string {
 	for _, t := range errorTypes {
 		if errors.Is(e.Err, t.err) {
