@@ -26,7 +26,7 @@ const keepFrame = 16 << 10
 // well-formed frames only, because the client's decoder can be crashed by bad
 // ones (G32); it bounds the handshake (G20), sends the credentials within it,
 // so that the client's own way, which can lock it up, is never used (G29); and
-// it corrects the zxid of SetWatches (G12).
+// it keeps count of the zxids in the client's place (G12).
 type framed struct {
 	net.Conn // what the client's bytes go to: TCP or TLS
 	raw      net.Conn
@@ -37,11 +37,6 @@ type framed struct {
 	br  *bufio.Reader
 	in  []byte // the frame being handed out, with its length before it
 	off int
-
-	shaken   time.Time     // when the handshake was over
-	rearming bool          // the client may set watches again, and has had no answer yet
-	rearmed  chan struct{} // closed when it does
-	rearm    sync.Once     // closes rearmed
 
 	mu       sync.Mutex
 	ready    bool              // the handshake is over
@@ -54,7 +49,7 @@ type framed struct {
 
 func newFramed(l *link, raw, conn net.Conn, addr string, limit time.Duration) *framed {
 	return &framed{Conn: conn, raw: raw, l: l, addr: addr, limit: limit,
-		br: bufio.NewReader(conn), ops: make(map[int32]wire.Op), rearmed: make(chan struct{})}
+		br: bufio.NewReader(conn), ops: make(map[int32]wire.Op)}
 }
 
 // cut closes the socket itself: closing TLS would try to say goodbye first.
@@ -88,20 +83,17 @@ func (f *framed) Write(p []byte) (int, error) {
 		f.sent = time.Now()
 		_ = f.Conn.SetReadDeadline(f.sent.Add(f.limit))
 		_ = f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client takes it off
-		f.request, _ = wire.ParseConnectRequest(payload)
+		p = append([]byte(nil), p...)
+		wire.SetLastZxidSeen(p[wire.FrameHeader:], f.l.seen.Load())
+		f.request, _ = wire.ParseConnectRequest(p[wire.FrameHeader:])
 	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
 		f.ops[h.Xid] = h.Op
 		if h.Op == wire.OpSetWatches {
-			// The client takes the zxid of the last answer, which may be of a
-			// later request than the events it missed: those are lost then
-			// (lesson 58). What it had seen when it connected is right.
+			// The last answer may be of a later request than the events that
+			// were missed: those are lost then (lesson 58). What had been seen
+			// when the connection was made is right.
 			p = append([]byte(nil), p...)
 			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
-			if f.l.owed.Add(-1) <= 0 {
-				f.rearm.Do(func() { close(f.rearmed) })
-			}
-		} else if setsWatch(h.Op, payload) {
-			f.l.watched.Store(true)
 		}
 	}
 	f.mu.Unlock()
@@ -157,7 +149,7 @@ func (f *framed) check(payload []byte) error {
 	} else if err == nil && h.Xid == wire.XidPing && defect.On(defect.ClockOfPings) {
 		f.l.c.heard()
 	} else if err == nil && h.Xid >= 0 {
-		f.awaitSetWatches()
+		f.l.see(h.Zxid, payload)
 		f.mu.Lock()
 		op, ok := f.ops[h.Xid]
 		delete(f.ops, h.Xid)
@@ -182,58 +174,22 @@ func (f *framed) handshake(payload []byte) error {
 	if err != nil {
 		return fmt.Errorf("malformed answer to the connect request: %w", err)
 	}
-	if resp.SessionID != 0 {
-		if err := f.authenticate(); err != nil {
-			return err
-		}
+	if resp.SessionID == 0 {
+		f.l.seen.Store(0) // as the client does: the next session begins anew
+	} else if err := f.authenticate(); err != nil {
+		return err
 	}
 	f.l.receives(receiveBuffer)
-	fresh := f.request.SessionID == 0
-	if fresh {
-		f.l.watched.Store(false) // they went with the session before
-	}
-	f.rearming, f.shaken = f.l.watched.Load(), time.Now()
-	if f.rearming {
-		f.l.owed.Store(max(f.l.owed.Load(), 0) + 1)
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ready = true
 	f.l.established(handshake{
 		session: resp.SessionID,
 		timeout: time.Duration(resp.Timeout) * time.Millisecond,
-		fresh:   fresh,
+		fresh:   f.request.SessionID == 0,
 		sent:    f.sent,
 	})
 	return f.Conn.SetReadDeadline(f.deadline)
-}
-
-// setsWatch reports whether a request asks for a watch, as its last byte says.
-func setsWatch(op wire.Op, payload []byte) bool {
-	switch op {
-	case wire.OpGetData, wire.OpExists, wire.OpGetChildren, wire.OpGetChildren2:
-		return payload[len(payload)-1] == 1
-	}
-	return false
-}
-
-// awaitSetWatches holds back a connection's first answer until the client has
-// taken stock of the watches that it sets again: it reads its last zxid for
-// that without a lock, while answers change it. What it could not send on an
-// earlier connection comes first, and says nothing of this one. A client that
-// has none left says nothing; the wait for it is short.
-func (f *framed) awaitSetWatches() {
-	if !f.rearming {
-		return
-	}
-	f.rearming = false
-	t := time.NewTimer(time.Until(f.shaken.Add(min(f.l.c.cfg.Timeout/24, 100*time.Millisecond))))
-	defer t.Stop()
-	select {
-	case <-f.rearmed:
-	case <-t.C:
-		f.l.owed.Store(0)
-	}
 }
 
 func (f *framed) authenticate() error {

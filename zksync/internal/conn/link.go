@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
 // sendBuffer is what the client encodes a request into. Its SetWatches frames
@@ -31,8 +33,7 @@ type link struct {
 	ec   <-chan zk.Event // closed when the client's loop has ended
 	done chan struct{}   // closed by kill: never dials again
 
-	watched atomic.Bool  // a watch was asked for in this session
-	owed    atomic.Int32 // SetWatches that the client has made, or is about to, and not sent
+	seen atomic.Int64 // zxid of the last answer in this session
 
 	mu     sync.Mutex
 	dead   bool
@@ -218,6 +219,16 @@ func (l *link) failed(addr string, err error) {
 // connection begins, and falls when a large frame comes. It is called where the
 // client reads, which is where the client looks at it.
 func (l *link) receives(limit int) { zk.WithMaxBufferSize(limit)(l.zc) }
+
+// see takes the zxid out of an answer and keeps it, for the connect request and
+// for SetWatches. The client would read it, when it takes stock of the watches
+// to set again, while the answers of the same connection change it.
+func (l *link) see(zxid int64, answer []byte) {
+	if zxid > 0 {
+		l.seen.Store(zxid)
+	}
+	wire.SetZxid(answer, 0)
+}
 
 func (l *link) established(hs handshake) {
 	l.mu.Lock()

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // ConnectRequest is the payload of a client's first frame. The zero value asks
 // for a new session. Password is shared by copies.
@@ -45,6 +48,17 @@ func ParseConnectRequest(payload []byte) (ConnectRequest, error) {
 		c.ReadOnly = d.Bool()
 	}
 	return c, d.Err()
+}
+
+// SetLastZxidSeen overwrites, in place, the zxid that a connect request says its
+// client has seen. It reports false, and leaves payload as it was, where that is
+// too short.
+func SetLastZxidSeen(payload []byte, zxid int64) bool {
+	if len(payload) < 12 {
+		return false
+	}
+	binary.BigEndian.PutUint64(payload[4:], uint64(zxid))
+	return true
 }
 
 // ConnectResponse is the payload of a server's first frame. A SessionID of 0

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"testing"
 )
 
@@ -93,11 +94,12 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzHeaders reads headers and events, and sets a SetWatches's zxid: nothing
-// else of it changes, and no other frame does.
+// FuzzHeaders reads headers and events, and sets the zxids of answers, connect
+// requests and SetWatches: nothing else of them changes, and no other frame does.
 func FuzzHeaders(f *testing.F) {
 	f.Add(RequestHeader{Xid: XidSetWatches, Op: OpSetWatches}.Append(nil), int64(7))
 	f.Add(append(RequestHeader{Xid: 3, Op: OpSetWatches2}.Append(nil), make([]byte, 28)...), int64(-1))
+	f.Add(ConnectRequest{LastZxidSeen: 9, SessionID: 4, Password: make([]byte, 16)}.Append(nil), int64(8))
 	f.Add(append(ReplyHeader{Xid: XidEvent, Zxid: -1}.Append(nil), Event{EventDeleted, StateConnected, "/a"}.Append(nil)...), int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, zxid int64) {
 		h, rest, err := ParseRequestHeader(in)
@@ -116,6 +118,25 @@ func FuzzHeaders(f *testing.F) {
 			}
 		}
 		set := bytes.Clone(in)
+		if ok := SetZxid(set, zxid); ok != (rerr == nil) || !ok && !bytes.Equal(set, in) {
+			t.Fatalf("%x became %x", in, set)
+		} else if ok {
+			r.Zxid = zxid
+			if !bytes.Equal(append(r.Append(nil), body...), set) {
+				t.Fatalf("%x became %x", in, set)
+			}
+		}
+		set = bytes.Clone(in)
+		before, cerr := ParseConnectRequest(in)
+		if ok := SetLastZxidSeen(set, zxid); cerr == nil && !ok || !ok && !bytes.Equal(set, in) {
+			t.Fatalf("%x became %x", in, set)
+		} else if cerr == nil {
+			before.LastZxidSeen = zxid
+			if after, err := ParseConnectRequest(set); err != nil || !reflect.DeepEqual(after, before) {
+				t.Fatalf("%+v became %+v, %v", before, after, err)
+			}
+		}
+		set = bytes.Clone(in)
 		if !SetRelativeZxid(set, zxid) {
 			if !bytes.Equal(set, in) || err == nil && len(in) >= 16 && (h.Op == OpSetWatches || h.Op == OpSetWatches2) {
 				t.Fatalf("%x became %x", in, set)

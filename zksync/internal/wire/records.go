@@ -4,6 +4,7 @@ import "encoding/binary"
 
 const (
 	requestHeaderLen = 8
+	replyHeaderLen   = 16
 	statLen          = 68
 	aclLen           = 12 // the least: permissions and two empty strings
 )
@@ -79,6 +80,17 @@ func SetRelativeZxid(payload []byte, zxid int64) bool {
 		return true
 	}
 	return false
+}
+
+// SetZxid overwrites, in place, the zxid of an answer, which payload starts
+// with the header of. It reports false, and leaves payload as it was, where that
+// is cut short.
+func SetZxid(payload []byte, zxid int64) bool {
+	if len(payload) < replyHeaderLen {
+		return false
+	}
+	binary.BigEndian.PutUint64(payload[4:], uint64(zxid))
+	return true
 }
 
 // Stat is what ZooKeeper tells about a node. Times are milliseconds since 1970.

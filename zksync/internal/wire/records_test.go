@@ -138,6 +138,25 @@ func TestSetRelativeZxid(t *testing.T) {
 	}
 }
 
+// An answer's zxid, and a connect request's, are set where they are all there.
+func TestSetZxid(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, want string
+		set            func([]byte, int64) bool
+		ok             bool
+	}{
+		{"answer", "00000005 00000000000000ff 00000000 0a", "00000005 0000000000001234 00000000 0a", SetZxid, true},
+		{"short answer", "00000005 00000000000000ff 000000", "00000005 00000000000000ff 000000", SetZxid, false},
+		{"connect request", "00000000 00000000000000ff 0a", "00000000 0000000000001234 0a", SetLastZxidSeen, true},
+		{"short connect request", "00000000 000000000000ff", "00000000 000000000000ff", SetLastZxidSeen, false},
+	} {
+		p := unhex(t, tt.in)
+		if ok := tt.set(p, 0x1234); ok != tt.ok || !bytes.Equal(p, unhex(t, tt.want)) {
+			t.Errorf("%s: %v, %x", tt.name, ok, p)
+		}
+	}
+}
+
 func TestDecoder(t *testing.T) {
 	d := NewDecoder(unhex(t, "ffffffff 00000000 00000001 61 00000001 62 00000002 00000001 63 00000000 02 99"))
 	if b := d.Buffer(); b != nil {
