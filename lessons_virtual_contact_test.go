@@ -59,12 +59,12 @@ func TestLesson25_NoEventAfterAReconnect(t *testing.T) {
 	}
 }
 
-// After a reconnect the client takes stock of its watches before it hears
-// answers, which would move the zxid that they are set again as of; and what has
-// changed meanwhile is told.
-func TestLesson58_AnswersWaitForTheWatches(t *testing.T) {
+// After a reconnect requests may go out, and be answered, before the watches are
+// set again: that is as of what was seen before the connection, whatever those
+// answers say, and what has changed meanwhile is told.
+func TestLesson58_WatchesAsOfTheConnect(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, srv *zktest.Server) {
-		const queued, slow = 10, 5 * time.Millisecond
+		const queued, slow = 20, 5 * time.Millisecond
 		w := &tap{to: srv.Dial}
 		s, other := via(t, w.dial), via(t, srv.Dial)
 		c := s.Conn()
@@ -111,21 +111,21 @@ func TestLesson58_AnswersWaitForTheWatches(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		srv.Refuse(false)
-		first := get(t, answers[0])
-		for _, a := range answers[1:] {
-			if at := get(t, a); at.Before(first) {
-				first = at
-			}
-		}
 		if ev := get(t, events); ev.Type != zk.EventNodeChildrenChanged {
 			t.Errorf("event %+v", ev)
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		// The client has begun to write the frame while the one before it was
-		// on its way.
-		if early := set.Sub(first); set.IsZero() || early > slow {
-			t.Errorf("an answer came %v before the watches were on their way", early)
+		early := 0
+		for _, a := range answers {
+			at := get(t, a)
+			mu.Lock()
+			if at.Before(set) {
+				early++
+			}
+			mu.Unlock()
+		}
+		t.Logf("%d answers before the watches were set again", early)
+		if early == 0 {
+			t.Error("nothing was answered before the watches were set again")
 		}
 	})
 }

@@ -57,8 +57,8 @@ type Session struct {
 //
 // The error is an *Error: for a server list or an option that makes no sense,
 // for credentials that the servers refuse (zk.ErrAuthFailed), and when ctx
-// ends first; it then Is ctx.Err() and tells how each server failed. Nothing
-// is left behind by a failure.
+// ends first; it then Is ctx.Err() and tells how each server failed. No server
+// is tried when ctx has ended already. Nothing is left behind by a failure.
 func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, error) {
 	s, err := newSession(opts)
 	if err != nil {

@@ -95,8 +95,12 @@ func newConn(cfg Config) *Conn {
 }
 
 // Dial connects and returns once a session stands. When ctx ends first, the
-// error tells each server tried and how it failed, and nothing is left.
+// error tells each server tried and how it failed, and nothing is left. A ctx
+// that has ended tries none.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	c := newConn(cfg)
 	l, err := c.newLink()
 	if err != nil {

@@ -313,6 +313,14 @@ func TestDialError(t *testing.T) {
 		f.cut()
 		f.wg.Wait()
 	})
+	bubble(t, "Done", func(t *testing.T) {
+		f := newFake(T)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errRefused)
+		if _, err := Dial(ctx, f.config()); !errors.Is(err, errRefused) || f.dials() != 0 {
+			t.Errorf("%d dials, %v", f.dials(), err)
+		}
+	})
 	err := &DialError{Servers: []ServerError{{Server: "a:1"}, {Server: "b:2", Err: errRefused}}, Err: context.Canceled}
 	if got, want := err.Error(), "no session with any server: context canceled; a:1: no answer yet; b:2: refused by the test"; got != want {
 		t.Errorf("%q, want %q", got, want)
