@@ -154,15 +154,11 @@ func TestLesson71_BrokenNodeIsNotHandedOver(t *testing.T) {
 		ok(t, m.LockContext(ctx))
 		node := nodeOf(t, raw, path, s)
 		var inside atomic.Int32
-		tenure := func(s *zksync.Session) error {
-			m := zksync.NewMutex(s, path)
-			if err := m.LockContext(ctx); err != nil {
-				return err
-			}
+		held := func(s *zksync.Session) error {
+			defer inside.Add(-1)
 			if n := inside.Add(1); n != 1 {
 				return fmt.Errorf("%d holders", n)
 			}
-			defer inside.Add(-1)
 			names, _, err := raw.Children(path)
 			if err != nil {
 				return err
@@ -175,9 +171,14 @@ func TestLesson71_BrokenNodeIsNotHandedOver(t *testing.T) {
 			if !stands {
 				return fmt.Errorf("a tenure without a node: %v", names)
 			}
-			inside.Add(-1)
-			defer inside.Add(1)
-			return m.UnlockContext(ctx)
+			return nil
+		}
+		tenure := func(s *zksync.Session) error {
+			m := zksync.NewMutex(s, path)
+			if err := m.LockContext(ctx); err != nil {
+				return err
+			}
+			return errors.Join(held(s), m.UnlockContext(ctx))
 		}
 		var results []<-chan error
 		for range 16 {
