@@ -77,7 +77,7 @@ func TestRunLoss(t *testing.T) {
 // TestRunStopped stops the wrapper for so long that another one gets the lock.
 func TestRunStopped(t *testing.T) {
 	lock := lockPath(t)
-	p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+loop).start()
+	p := newRunOn(t, zookeeper(t).addr, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+loop).start()
 	p.out.await(t, "ready")
 	p.signal(syscall.SIGSTOP)
 	next := holder(t, lock)

@@ -27,9 +27,11 @@ func newRunOn(t *testing.T, servers string, args ...string) *process {
 	return p
 }
 
+// zksyncRun is for tests that wait for no session's end: a machine that stands
+// still for a second or two takes no lock away.
 func zksyncRun(t *testing.T, args ...string) *process {
 	t.Helper()
-	return newRunOn(t, zookeeper(t).addr, args...)
+	return newRunOn(t, zookeeper(t).addr, append([]string{"--session-timeout", "10s"}, args...)...)
 }
 
 // holder runs a command that has the lock until it gets a TERM. It returns
