@@ -16,7 +16,7 @@ import (
 func TestLesson78_KilledWrapperTakesTheCommandAlong(t *testing.T) {
 	lock := lockPath(t)
 	c := client(t)
-	p := newRunOn(t, zookeeper(t).addr, lock, "--", "sh", "-c", "trap '' TERM HUP INT; echo pid $$; "+loop).start()
+	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap '' TERM HUP INT; echo pid $$; "+loop).start()
 	pid, err := strconv.Atoi(p.out.await(t, "pid "))
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestRunLoss(t *testing.T) {
 		}
 		defer proxy.Close()
 		lock := lockPath(t)
-		p := newRunOn(t, proxy.Addr(), lock, "--", "sh", "-c", "echo ready; exec sleep 60").start()
+		p := newRunOn(t, proxy.Addr(), brief, lock, "--", "sh", "-c", "echo ready; exec sleep 60").start()
 		p.out.await(t, "ready")
 		start := time.Now()
 		proxy.Blackhole(true, true)
@@ -77,7 +77,7 @@ func TestRunLoss(t *testing.T) {
 // TestRunStopped stops the wrapper for so long that another one gets the lock.
 func TestRunStopped(t *testing.T) {
 	lock := lockPath(t)
-	p := newRunOn(t, zookeeper(t).addr, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+loop).start()
+	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+loop).start()
 	p.out.await(t, "ready")
 	p.signal(syscall.SIGSTOP)
 	next := holder(t, lock)

@@ -19,19 +19,22 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// newRunOn prepares "zksync run" with the given rest of the command line.
+// brief is the flag for a session that is over soon.
+var brief = "--session-timeout=" + sessionTimeout.String()
+
+// newRunOn prepares "zksync run" with the given rest of the command line. Its
+// session timeout is the command's own, so that a machine which stands still for
+// a second or two takes no lock away; brief is for tests of a session's end.
 func newRunOn(t *testing.T, servers string, args ...string) *process {
 	t.Helper()
-	p := prepare(t, "zksync", append([]string{"run", "--session-timeout", sessionTimeout.String()}, args...)...)
+	p := prepare(t, "zksync", append([]string{"run"}, args...)...)
 	p.Env = append(p.Env, envServers+"="+servers)
 	return p
 }
 
-// zksyncRun is for tests that wait for no session's end: a machine that stands
-// still for a second or two takes no lock away.
 func zksyncRun(t *testing.T, args ...string) *process {
 	t.Helper()
-	return newRunOn(t, zookeeper(t).addr, append([]string{"--session-timeout", "10s"}, args...)...)
+	return newRunOn(t, zookeeper(t).addr, args...)
 }
 
 // holder runs a command that has the lock until it gets a TERM. It returns
