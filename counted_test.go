@@ -78,8 +78,11 @@ func usedPath(t testing.TB, s *zksync.Session) string {
 	return p
 }
 
-// lockWays are the ways to wait for a lock; each returns what gives it back.
-var lockWays = map[string]func(ctx context.Context, m *zksync.Mutex) (func() error, error){
+// lockWay is a way to wait for a lock; it returns what gives it back.
+type lockWay func(ctx context.Context, m *zksync.Mutex) (free func() error, err error)
+
+// lockWays are the ways there are.
+var lockWays = map[string]lockWay{
 	"Lock": func(_ context.Context, m *zksync.Mutex) (func() error, error) {
 		m.Lock()
 		return func() error { m.Unlock(); return nil }, nil

@@ -17,7 +17,7 @@ import (
 
 // takes are the ways to a lock that a caller can bound. Each returns how to
 // give it back.
-var takes = map[string]func(ctx context.Context, m *zksync.Mutex) (func() error, error){
+var takes = map[string]lockWay{
 	"LockContext": func(ctx context.Context, m *zksync.Mutex) (func() error, error) {
 		return func() error { return m.UnlockContext(ctx) }, m.LockContext(ctx)
 	},

@@ -160,7 +160,7 @@ func TestRequestsWhenAMiddleWaiterLeaves(t *testing.T) {
 // lineCall is a call that waits.
 type lineCall struct{ done chan func() error }
 
-func callInLine(t *testing.T, s *counted, p string, lock func(context.Context, *zksync.Mutex) (func() error, error)) lineCall {
+func callInLine(t *testing.T, s *counted, p string, lock lockWay) lineCall {
 	t.Helper()
 	w := lineCall{done: make(chan func() error, 1)}
 	ctx := short(t)

@@ -1,7 +1,6 @@
 package zksync_test
 
 import (
-	"context"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -50,7 +49,7 @@ func TestACrowdOfGoroutinesCostsLittle(t *testing.T) {
 }
 
 // costOfCrowd is what a crowd takes while it waits for m.
-func costOfCrowd(t *testing.T, s *zksync.Session, m *zksync.Mutex, lock func(context.Context, *zksync.Mutex) (func() error, error)) int64 {
+func costOfCrowd(t *testing.T, s *zksync.Session, m *zksync.Mutex, lock lockWay) int64 {
 	m.Lock()
 	before := footprint()
 	ctx := short(t)

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -83,16 +84,17 @@ func (f *framed) Write(p []byte) (int, error) {
 		f.sent = time.Now()
 		_ = f.Conn.SetReadDeadline(f.sent.Add(f.limit))
 		_ = f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client takes it off
-		p = append([]byte(nil), p...)
-		wire.SetLastZxidSeen(p[wire.FrameHeader:], f.l.seen.Load())
-		f.request, _ = wire.ParseConnectRequest(p[wire.FrameHeader:])
+		p = bytes.Clone(p)
+		payload = p[wire.FrameHeader:]
+		wire.SetLastZxidSeen(payload, f.l.seen.Load())
+		f.request, _ = wire.ParseConnectRequest(payload)
 	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
 		f.ops[h.Xid] = h.Op
 		if h.Op == wire.OpSetWatches {
 			// The last answer may be of a later request than the events that
 			// were missed: those are lost then (lesson 58). What had been seen
 			// when the connection was made is right.
-			p = append([]byte(nil), p...)
+			p = bytes.Clone(p)
 			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
 		}
 	}
