@@ -18,9 +18,12 @@ func (l *lock) stand(w *waiter) {
 	s := l.s
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &run{w: w, kind: w.kind, cancel: cancel, placed: make(chan struct{}), done: make(chan struct{})}
+	writes := s.mayWrite(l.acl)
+	by, says := s.payload(w, writes)
+	r.fixed = !writes && (!by.owner.IsZero() || by.trace != "")
 	r.e = queue.New(s.conn, queue.Order{
 		Places:  l.places(w),
-		Data:    s.payload(w),
+		Data:    says,
 		After:   l.afterLocked(r),
 		Strict:  w.strict,
 		Limits:  func(smallest int64) { l.differ(w, smallest) },
@@ -30,6 +33,9 @@ func (l *lock) stand(w *waiter) {
 		Blocked: func(b queue.Blocker) { l.tell(r, b) },
 		Placed:  sync.OnceFunc(func() { close(r.placed) }),
 	})
+	if writes && says != nil {
+		r.pub = &published{l: l, e: r.e, serves: by}
+	}
 	s.track(r.e)
 	l.runs = append(l.runs, r)
 	l.ref()
@@ -212,7 +218,7 @@ func (l *lock) grantLocked(r *run) {
 func (l *lock) seatLocked(w *waiter, r *run) *tenure {
 	t := &tenure{
 		l: l, e: r.e, kind: w.kind, lease: r.lease, handoffs: r.handoffs, handoff: w.handoff,
-		owner: w.owner, acq: w.acq, asked: w.ctx, ctx: w.ctx, start: time.Now(),
+		owner: w.owner, acq: w.acq, asked: w.ctx, ctx: w.ctx, start: time.Now(), pub: r.pub,
 	}
 	if t.kind == znode.Read || t.kind == znode.Permit {
 		t.shared = w.shares()

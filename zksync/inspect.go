@@ -210,7 +210,7 @@ func modeOf(k znode.Kind) Mode {
 // zk.ErrNoNode when the node has gone.
 func (s *Session) Revoke(ctx context.Context, node string) error {
 	return s.onNode(ctx, "revoke", node, func() error {
-		_, err := s.conn.Set(node, []byte(znode.RevokeWord))
+		_, _, err := s.conn.SetAt(node, []byte(znode.RevokeWord), -1)
 		return err
 	})
 }

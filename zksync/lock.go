@@ -48,7 +48,9 @@ type run struct {
 	cancel   context.CancelCauseFunc
 	on       *tenure // that shares the entry, which is renewed for others to join it
 	reused   bool    // a tenure has stood on it: not fit for a Hold
-	peer     *Peer   // whom it waits for, as far as known
+	pub      *published
+	fixed    bool  // its nodes name the call for good
+	peer     *Peer // whom it waits for, as far as known
 	handoffs int
 	counted  bool          // among those to be cleaned up
 	placed   chan struct{} // closed once it stands in line; nil if it always has
@@ -173,7 +175,7 @@ func (l *lock) frontLocked() []*waiter {
 // that serve nobody, and returns those of front that have none.
 func (l *lock) pairLocked(front []*waiter) (bare []*waiter) {
 	if len(front) == 1 && len(l.runs) == 1 && l.runs[0].serves(front[0]) {
-		l.runs[0].w = front[0]
+		l.runs[0].standForLocked(front[0])
 		return nil
 	}
 	bare = slices.Clone(front)
@@ -182,7 +184,7 @@ func (l *lock) pairLocked(front []*waiter) (bare []*waiter) {
 		if i < 0 {
 			return false
 		}
-		r.w = w
+		r.standForLocked(w)
 		bare = slices.Delete(bare, i, i+1)
 		return true
 	}
@@ -226,7 +228,15 @@ func (r *run) serves(w *waiter) bool {
 	case r.w == w:
 		return true
 	}
-	return !w.hold && !w.acq.Try && (r.w == nil || !r.w.acq.Try) && (w.kind != znode.Read || w.shares())
+	return !r.fixed && !w.hold && !w.acq.Try && (r.w == nil || !r.w.acq.Try) && (w.kind != znode.Read || w.shares())
+}
+
+// standForLocked has the entry stand for w from now on.
+func (r *run) standForLocked(w *waiter) {
+	if r.w != w && r.on == nil {
+		r.pub.passLocked(w)
+	}
+	r.w = w
 }
 
 // runLocked returns the entry that stands for w, or the first one.

@@ -91,7 +91,7 @@ func (l *lock) joinLocked(w *waiter) bool {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &run{e: t.e, kind: t.kind, w: w, lease: t.lease, on: t, reused: true, handoffs: t.handoffs,
-		cancel: cancel, done: make(chan struct{})}
+		cancel: cancel, done: make(chan struct{}), pub: t.pub}
 	if t.e.Fit(t.lease) {
 		l.grantLocked(r)
 		cancel(nil)
@@ -141,9 +141,10 @@ func (l *lock) downgrade(w *waiter, t *tenure) error {
 
 // beside makes the read node, and forgets it if the call ends first.
 func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
+	_, says := l.s.payload(w, true) // nobody else will be served by it
 	order := queue.Order{
 		Places: []queue.Place{place(l.full, znode.Read)},
-		Data:   l.s.payload(w),
+		Data:   says,
 		ACL:    w.acl,
 	}
 	type result struct {
@@ -193,6 +194,7 @@ func (l *lock) drop(e *queue.Entry) {
 // owner and not its own. Levels of tenures that are lost are paid first: what is
 // left is what is held. Nobody pays for an owner while there are others.
 func (l *lock) runlock(ctx context.Context, o Owner) (node string, known bool, err error) {
+	trace := l.s.leaving(ctx)
 	l.mu.Lock()
 	t, some := l.levelLocked(o)
 	if t == nil {
@@ -201,6 +203,9 @@ func (l *lock) runlock(ctx context.Context, o Owner) (node string, known bool, e
 			return "", false, ErrNotOwner
 		}
 		panic("zksync: RUnlock of a lock that is not locked for reading")
+	}
+	if t.shared {
+		t.pub.leavesLocked(trace)
 	}
 	return t.endLevel(ctx)
 }

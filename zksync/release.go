@@ -57,7 +57,8 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 	}
 	if t.handoffs < budget && t.e.Fit(t.lease) {
 		// The hand-over: no request, one goroutine woken (lesson 32).
-		l.grantLocked(&run{e: t.e, kind: t.kind, w: head, lease: t.lease, reused: true, handoffs: t.handoffs + 1})
+		t.pub.passLocked(head)
+		l.grantLocked(&run{e: t.e, kind: t.kind, w: head, lease: t.lease, reused: true, handoffs: t.handoffs + 1, pub: t.pub})
 		l.advanceLocked()
 		return nil, quit
 	}
@@ -72,12 +73,12 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 // to give (lesson 41).
 func (l *lock) renewLocked(t *tenure, alone bool) *release {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	r := &run{e: t.e, kind: t.kind, cancel: cancel, reused: true, handoffs: t.handoffs + 1, done: make(chan struct{})}
+	r := &run{e: t.e, kind: t.kind, cancel: cancel, reused: true, handoffs: t.handoffs + 1, done: make(chan struct{}), pub: t.pub}
 	if alone {
 		r.handoffs = 0
 	}
 	l.runs = append(l.runs, r)
-	r.w = l.headLocked()
+	r.standForLocked(l.headLocked())
 	l.ref()
 	return l.renew(ctx, r, t.lease.Own(), alone)
 }

@@ -29,6 +29,7 @@ type tenure struct {
 	holds    map[*Hold]struct{} // levels by Hold, TryHold, Do
 	guard    *conn.Guard        // while there are holds
 	handoffs int                // tenures before this one on the same node, since it was alone
+	pub      *published         // what its nodes say; may be nil
 	lease    queue.Lease        // for hand-overs, once somebody waits for one
 	arming   bool
 	exposed  bool  // somebody has seen the fence: never handed over (lesson 72)

@@ -69,6 +69,9 @@ func (l *lock) granted(w *waiter) {
 		f(w.ctx, w.acq)
 	}
 	w.ten.begin(w.ctx)
+	if w.ten.shared {
+		w.ten.pub.joins(w)
+	}
 }
 
 func (l *lock) answered(w *waiter) {
@@ -90,17 +93,6 @@ func (s *Session) resultOf(w *waiter, err error) Result {
 		}
 	}
 	return r
-}
-
-// payload is what the node of an entry made for w says.
-func (s *Session) payload(w *waiter) []byte {
-	if s.cfg.noInfo {
-		return nil
-	}
-	i := znode.Info{Identity: s.cfg.identity, Host: s.host, PID: os.Getpid()}
-	i.OwnerID, i.OwnerName = w.acq.Owner.id, w.acq.Owner.label
-	i.TraceParent = s.parent(w.ctx)
-	return i.Encode()
 }
 
 // parent asks the tracer for a traceparent.

@@ -54,7 +54,14 @@ func (t *tenure) endLevel(ctx context.Context) (node string, known bool, err err
 func (l *lock) undo(w *waiter) {
 	t := w.ten
 	w.ten = nil
+	trace := ""
+	if t.shared {
+		trace = l.s.leaving(w.ctx)
+	}
 	l.mu.Lock()
+	if t.shared {
+		t.pub.leavesLocked(trace)
+	}
 	if t.over {
 		l.mu.Unlock()
 		return // lost meanwhile, and free already

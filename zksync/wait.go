@@ -57,6 +57,9 @@ func (w *waiter) shares() bool {
 	return w.kind == znode.Read && !w.hold && !w.acq.Try && w.owner.IsZero() && w.handoff > 0
 }
 
+// plain reports whether the call's node may come to serve another call.
+func (w *waiter) plain() bool { return !w.hold && !w.acq.Try && w.handoff > 0 }
+
 // errOptions: two values for one path that disagree in what shows in ZooKeeper.
 var (
 	errOptions = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue)")

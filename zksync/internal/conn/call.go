@@ -195,21 +195,51 @@ func (c *Conn) DeleteAll(paths []string) (Ran, error) {
 	})
 }
 
-// Set writes a node's data, whatever its version.
-func (c *Conn) Set(path string, data []byte) (Ran, error) {
-	return c.do(true, func(zc *zk.Conn) error {
-		_, err := zc.Set(path, data, -1)
+// SetAt writes a node's data if that has the version; -1 is any. zk.ErrBadVersion
+// means that it has another one.
+func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ran Ran, err error) {
+	ran, err = c.do(true, func(zc *zk.Conn) (err error) {
+		stat, err = zc.Set(path, data, version)
 		return err
 	})
+	return stat, ran, err
 }
 
-// Replace makes an ephemeral node and removes another, in one transaction:
-// zk.ErrNodeExists or zk.ErrNoNode, and nothing is done, if that can't be.
-func (c *Conn) Replace(old, path string, data []byte, acl []zk.ACL) (Ran, error) {
+// SetAll writes the same data to all of the nodes if each has its version, or to
+// none: zk.ErrBadVersion or zk.ErrNoNode. It returns their new Stats.
+func (c *Conn) SetAll(paths []string, data []byte, versions []int32) (stats []zk.Stat, ran Ran, err error) {
+	if len(paths) == 1 {
+		stat, ran, err := c.SetAt(paths[0], data, versions[0])
+		if err != nil {
+			return nil, ran, err
+		}
+		return []zk.Stat{*stat}, ran, nil
+	}
+	ran, err = c.do(true, func(zc *zk.Conn) error {
+		ops := make([]any, len(paths))
+		for i, p := range paths {
+			ops[i] = &zk.SetDataRequest{Path: p, Data: data, Version: versions[i]}
+		}
+		res, err := zc.Multi(ops...)
+		if err != nil {
+			return err
+		}
+		for _, r := range res {
+			stats = append(stats, *r.Stat)
+		}
+		return nil
+	})
+	return stats, ran, err
+}
+
+// Replace makes an ephemeral node and removes another, whose data has the
+// version, in one transaction: zk.ErrNodeExists, zk.ErrNoNode or
+// zk.ErrBadVersion, and nothing is done, if that can't be.
+func (c *Conn) Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (Ran, error) {
 	return c.do(true, func(zc *zk.Conn) error {
 		_, err := zc.Multi(
 			&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
-			&zk.DeleteRequest{Path: old, Version: -1},
+			&zk.DeleteRequest{Path: old, Version: version},
 		)
 		return err
 	})

@@ -53,6 +53,12 @@ func (w *Watch) Over() (over, deleted bool) {
 	}
 }
 
+// Changed reports whether the watch is over because its node's data changed.
+func (w *Watch) Changed() bool {
+	over, _ := w.Over()
+	return over && w.event == zk.EventNodeDataChanged
+}
+
 // Watch returns the watch on path, which costs no request if one is set
 // already. zk.ErrNoNode: there is no such node, and no watch is left (an
 // exists-watch would leave one for ever, lesson 30).

@@ -26,17 +26,18 @@ func (e *Entry) create(ctx context.Context) error {
 		for i, p := range e.order.Places {
 			paths[i] = path.Join(p.Parent, p.prefix(e.guid))
 		}
-		made, ran, err := e.c.Create(paths[:e.together()], e.order.Data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+		data := e.wanted()
+		made, ran, err := e.c.Create(paths[:e.together()], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 		for _, p := range paths[e.together():] {
 			var next []string
 			if err == nil {
-				next, ran, err = e.c.Create([]string{p}, e.order.Data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+				next, ran, err = e.c.Create([]string{p}, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 				made = append(made, next...)
 			}
 		}
 		switch {
 		case err == nil && ran.Session() != 0:
-			e.stands(ran.Session(), made)
+			e.stands(ran.Session(), made, data)
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Made, perhaps; by the session before or by the one after (G3).
@@ -44,7 +45,7 @@ func (e *Entry) create(ctx context.Context) error {
 			if defect.On(defect.NoLookup) {
 				break
 			}
-			found, err := e.resolve(ran)
+			found, err := e.resolve(ran, data)
 			if err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ func (e *Entry) together() int {
 // resolve finds out what became of a create whose outcome is not known, and
 // takes over the nodes if they are of the present session. It does not look at
 // any ctx: somebody has to answer for the nodes, however long it takes.
-func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
+func (e *Entry) resolve(ran conn.Ran, data []byte) (found bool, err error) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
@@ -107,7 +108,7 @@ func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
 				return false, nil
 			}
 			// Deleted by hand, perhaps: the others may stand.
-			e.stands(st.Session, nodes)
+			e.stands(st.Session, nodes, data)
 			if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
 				return false, err
 			}
@@ -118,7 +119,7 @@ func (e *Entry) resolve(ran conn.Ran) (found bool, err error) {
 			}
 			continue
 		}
-		e.stands(ownerOf(stat, st.Session), nodes)
+		e.stands(ownerOf(stat, st.Session), nodes, data)
 		if e.session == st.Session && len(nodes) == len(e.order.Places) {
 			return true, nil
 		}

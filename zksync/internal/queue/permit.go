@@ -78,7 +78,7 @@ func (e *Entry) limits(line []znode.Name, own int) error {
 
 // mill waits for any change of the line at place i, which was listed at the time
 // looked.
-func (e *Entry) mill(ctx context.Context, i int, line []znode.Name, own int, v Verdict, looked time.Time, told *string) error {
+func (e *Entry) mill(ctx context.Context, i int, line []znode.Name, own int, v Verdict, looked time.Time, told *told) error {
 	p := e.order.Places[i]
 	w, err := e.c.WatchChildren(p.Parent)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -99,8 +99,8 @@ func (e *Entry) mill(ctx context.Context, i int, line []znode.Name, own int, v V
 		return err
 	}
 	if v.Watch >= 0 && e.order.Blocked != nil {
-		if node := path.Join(p.Parent, line[v.Watch].Raw); *told != node {
-			*told = node
+		if node := path.Join(p.Parent, line[v.Watch].Raw); told.node != node {
+			told.node, told.data = node, nil
 			e.order.Blocked(Blocker{Path: node, Place: v.place(own)})
 		}
 	}
@@ -130,20 +130,27 @@ func (e *Entry) announce(line []znode.Name, own int) {
 	}
 }
 
+// touch writes what the node says once more, at the version that a node has
+// which nobody has written to: any other one tells already.
 func (e *Entry) touch(node string) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil || st.Session != e.session {
 			return // the node goes with its session, which tells as well
 		}
-		if _, err := e.c.Set(node, e.order.Data); conn.Classify(err) == conn.Answered || errors.Is(err, conn.ErrClosed) || defect.On(defect.TouchOnce) {
+		said, _ := e.saidAt()
+		stats, _, err := e.c.SetAll([]string{node}, said, []int32{0})
+		if err == nil && e.Node() == node {
+			e.setSaid(said, stats[0].Version)
+		}
+		if conn.Classify(err) == conn.Answered || errors.Is(err, conn.ErrClosed) || defect.On(defect.TouchOnce) {
 			return
 		}
 	}
 }
 
 // Shrink replaces the node of a permit that is held by one of a smaller weight,
-// in the same place: nobody sees neither. rest tells the weight when it is the
+// in the same place and with the same data: nobody sees neither. rest tells the weight when it is the
 // call's turn; at 0, or with no change, there is nothing to do. It returns
 // conn.ErrNodeGone or conn.ErrSessionOver if the permit is lost.
 func (e *Entry) Shrink(rest func() int64) error {
@@ -161,6 +168,7 @@ func (e *Entry) Shrink(rest func() int64) error {
 	e.left = []string{old, node}
 	e.mu.Unlock()
 	unknown := false
+	data, version := e.saidAt()
 	for again := (pause{}); ; again.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
@@ -173,19 +181,27 @@ func (e *Entry) Shrink(rest func() int64) error {
 			_, _ = e.c.Delete(old)
 			_, _, _ = e.c.Create([]string{old}, nil, zk.FlagEphemeral, e.order.ACL) // for Replace to find
 		}
-		ran, err := e.c.Replace(old, node, e.order.Data, e.order.ACL)
+		ran, err := e.c.Replace(old, version, node, data, e.order.ACL)
 		switch {
 		case err == nil && ran.Session() != e.session:
 			return conn.ErrSessionOver
 		case err == nil, errors.Is(err, zk.ErrNodeExists) && unknown:
 			e.order.Places = []Place{p}
-			e.nodes = []string{node}
 			e.mu.Lock()
+			e.nodes = []string{node}
+			e.data.standing(data, 1)
 			e.left, e.last, e.node = e.nodes, node, node
 			e.mu.Unlock()
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
 			return conn.ErrNodeGone
+		case errors.Is(err, zk.ErrBadVersion):
+			// Written to meanwhile: by us, or by somebody who asks for the permit.
+			now, st, err := e.c.Get(old)
+			if err == nil {
+				data, version = now, st.Version
+			}
+			continue
 		case errors.Is(err, conn.ErrClosed), conn.Classify(err) == conn.Answered:
 			return err
 		}

@@ -52,8 +52,9 @@ type Client interface {
 	Guard(paths []string, session int64, lost func(error)) *conn.Guard
 	Prove(session int64, paths ...string) error
 	DeleteAll(paths []string) (conn.Ran, error)
-	Set(path string, data []byte) (conn.Ran, error)
-	Replace(old, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
+	Get(path string) ([]byte, *zk.Stat, error)
+	SetAll(paths []string, data []byte, versions []int32) ([]zk.Stat, conn.Ran, error)
+	Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 }
 
 // Entry stands in line. Stand and then Remove are called once each, one after
@@ -64,11 +65,11 @@ type Entry struct {
 	order Order
 	place atomic.Int32 // in line; 0: not known
 
-	// Written by Stand.
+	// Written by Stand; session and nodes with mu held.
 	guid    znode.GUID   // of the attempt whose nodes stand
 	owned   bool         // guid is registered
 	session int64        // the session that owns the nodes
-	nodes   []string     // full paths, one a place
+	nodes   []string     // full paths, one a place; a new slice for new nodes
 	fence   atomic.Int64 // czxid of the nodes, once known
 
 	// Taken while nodes are replaced or deleted: no sync.Mutex, as that is waited
@@ -77,13 +78,16 @@ type Entry struct {
 	torn bool // guarded by op; a transaction that deletes all may have run
 
 	mu   sync.Mutex
+	data data     // guarded by mu; what the nodes say
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the newest first node
 	node string   // guarded by mu; the first node that stands
 }
 
 // New returns an entry that stands nowhere yet.
-func New(c Client, o Order) *Entry { return &Entry{c: c, order: o, op: make(chan struct{}, 1)} }
+func New(c Client, o Order) *Entry {
+	return &Entry{c: c, order: o, op: make(chan struct{}, 1), data: data{want: o.Data}}
+}
 
 // alter begins to replace or delete nodes; what it returns ends that.
 func (e *Entry) alter() (end func()) {
@@ -117,10 +121,12 @@ func (e *Entry) Last() string {
 	return e.last
 }
 
-func (e *Entry) stands(session int64, nodes []string) {
-	e.session, e.nodes = session, nodes
+// stands notes nodes that stand, and what they were made to say.
+func (e *Entry) stands(session int64, nodes []string, sent []byte) {
 	e.fence.Store(0) // an earlier attempt's says nothing of these
 	e.mu.Lock()
+	e.session, e.nodes = session, nodes
+	e.data.standing(sent, len(nodes))
 	e.left, e.last, e.node = nodes, nodes[0], nodes[0]
 	e.mu.Unlock()
 	if e.order.Placed != nil {

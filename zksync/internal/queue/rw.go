@@ -40,7 +40,7 @@ func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 	seq := strings.TrimPrefix(name, znode.Prefix(znode.Write, w.guid))
 	e.own(znode.NewGUID())
 	node := path.Join(parent, znode.Prefix(znode.Read, e.guid)+seq)
-	e.stands(w.session, []string{node})
+	e.stands(w.session, []string{node}, e.order.Data)
 	if e.fence.Store(w.Fence()); defect.On(defect.ReadFence) {
 		defer func() { _ = e.learn(0) }()
 	}

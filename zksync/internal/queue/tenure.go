@@ -26,6 +26,12 @@ type Lease struct {
 // Own returns the watch on the entry's node, or nil.
 func (l Lease) Own() *conn.Watch { return l.own }
 
+// With returns the lease with the watch on the node of another one.
+func (l Lease) With(other Lease) Lease {
+	l.own = other.own
+	return l
+}
+
 // fresh reports whether nothing has been heard on a watch, on the connection
 // that is up.
 func (e *Entry) fresh(w *conn.Watch) bool {

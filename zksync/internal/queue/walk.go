@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 //
 // It begins with seen, if that is not nil.
 func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err error) {
-	var told string // the blocker that Blocked was told of
+	var told told
 	var rest pause
 	for {
 		st, err := e.c.Await(ctx)
@@ -214,12 +215,10 @@ func (e *Entry) certify(i int) error {
 }
 
 // block waits at place i for the blocker. nil: it is our turn, without a read;
-// errLook: decide again.
-func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, told *string) error {
-	wb, err := e.c.Watch(blocker)
-	if errors.Is(err, zk.ErrNoNode) {
-		return errLook // gone between the listing and now (lesson 24)
-	}
+// errLook: decide again. A node that only says something new is watched again:
+// the line is as it was.
+func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, told *told) error {
+	wb, err := e.watchBlocker(i, place, blocker, told)
 	if err != nil {
 		return err
 	}
@@ -231,10 +230,6 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 		return errIn
 	}
 	local := wb.Stat.EphemeralOwner == e.session
-	if *told != blocker && e.order.Blocked != nil {
-		*told = blocker
-		e.order.Blocked(Blocker{Path: blocker, Data: wb.Data, Stat: wb.Stat, Place: place, Local: local})
-	}
 	if sole {
 		// The next in line keeps its clock valid, so that its turn costs no
 		// request when it comes.
@@ -244,12 +239,26 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	// then all the same (G13).
 	poll := time.NewTicker(max(e.c.Timeout(), time.Second))
 	defer poll.Stop()
-	for waiting := true; waiting; {
+	for {
 		select {
 		case <-wb.Done():
-			waiting = false
+			switch {
+			case wb.Changed() && e.order.Places[i].Kind != znode.Permit: // a permit says so that it got in
+				if wb, err = e.watchBlocker(i, place, blocker, told); err != nil {
+					return err
+				}
+			case sole && e.turned(wb, wo, local):
+				return e.certify(i)
+			default:
+				return errLook
+			}
 		case <-wo.Done():
-			return errLook
+			if !wo.Changed() {
+				return errLook
+			}
+			if wo, err = e.watchOwn(i); err != nil {
+				return err
+			}
 		case <-ctx.Done():
 			return ctxEnd{context.Cause(ctx)}
 		case <-poll.C:
@@ -258,10 +267,30 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 			}
 		}
 	}
-	if !sole || !e.turned(wb, wo, local) {
-		return errLook
+}
+
+// told is whom Blocked was told of last.
+type told struct {
+	node string
+	data []byte
+}
+
+// watchBlocker watches the node that blocks the one at place i, and tells Blocked
+// of it unless it is as it was.
+func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Watch, error) {
+	w, err := e.c.Watch(blocker)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, errLook // gone between the listing and now (lesson 24)
 	}
-	return e.certify(i)
+	if err != nil {
+		return nil, err
+	}
+	in := e.order.Places[i].Kind == znode.Permit && w.Stat.Version > 0 // it blocks us no more
+	if !in && (told.node != blocker || !bytes.Equal(told.data, w.Data)) && e.order.Blocked != nil {
+		told.node, told.data = blocker, w.Data
+		e.order.Blocked(Blocker{Path: blocker, Data: w.Data, Stat: w.Stat, Place: place, Local: w.Stat.EphemeralOwner == e.session})
+	}
+	return w, nil
 }
 
 // turned tells whether the end of the only blocker proves, without a read,
