@@ -3,6 +3,7 @@ package zksync_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -416,3 +417,29 @@ func TestTouchWritesOverNothing(t *testing.T) {
 }
 
 const kazooParts = 0 // of a Multi
+
+// A rewrite that finds no node has found a loss.
+func TestRewriteFindsALoss(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, srv *zktest.Server) {
+		holder, s := via(t, srv.Dial), via(t, srv.Dial, zksync.WithLogger(slog.New(slog.DiscardHandler)))
+		h, err := zksync.NewMutex(holder, "/l").Hold(short(t))
+		ok(t, err)
+		m := zksync.NewMutex(s, "/l")
+		ctx, cancel := context.WithCancel(short(t))
+		first := async(func() error { return m.As(zksync.NewOwner("first")).LockContext(ctx) })
+		synctest.Wait()
+		second := async(func() error { return m.As(zksync.NewOwner("second")).LockContext(short(t)) })
+		synctest.Wait()
+		node := nodesOf(srv, s.ID())[0]
+		cancel()
+		isError(t, get(t, first), context.Canceled)
+		ok(t, h.Release(short(t)))
+		ok(t, get(t, second))
+		ok(t, holder.Break(short(t), node))
+		time.Sleep(wrongFor)
+		if n := s.Stats().Losses; n != 1 {
+			t.Errorf("%d losses noticed, want 1", n)
+		}
+		isError(t, m.UnlockContext(short(t)), zksync.ErrLost)
+	})
+}

@@ -166,12 +166,14 @@ func (c *carrier) Keys() []string { return []string{field} }
 // parent is the traceparent for the call's node. A span that is not sampled is
 // nothing to link to.
 func (ad *adapter) parent(ctx context.Context) string {
-	c := ad.callOf(ctx)
-	if c == nil || !c.span.SpanContext().IsSampled() {
+	if c := ad.callOf(ctx); c != nil {
+		ctx = c.Context
+	}
+	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
 	}
 	var to carrier
-	ad.propagator.Inject(c.Context, &to)
+	ad.propagator.Inject(ctx, &to)
 	return to.traceparent
 }
 

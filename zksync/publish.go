@@ -88,6 +88,12 @@ func (p *published) check() {
 		again, err = p.write(now)
 	}
 	l.mu.Lock()
+	t := l.standsOnLocked(p.e)
+	l.mu.Unlock()
+	if t != nil && (errors.Is(err, conn.ErrNodeGone) || errors.Is(err, conn.ErrSessionOver)) {
+		t.lose(err)
+	}
+	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.checks = false
 	switch {

@@ -56,7 +56,8 @@ type Tracer struct {
 
 	// Parent returns the traceparent (W3C Trace Context) to publish in the
 	// call's lock node, where whoever waits for it finds it, or "". ctx is
-	// AcquireStart's.
+	// AcquireStart's; it is that of RUnlockContext to learn which of the calls
+	// that read on one node has ended: the one in the same trace.
 	Parent func(ctx context.Context) string
 }
 
