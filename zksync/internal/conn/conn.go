@@ -342,6 +342,6 @@ func (c *Conn) watchdog() {
 			continue
 		}
 		l.kill()
-		go l.zc.Close()
+		c.wg.Go(l.zc.Close)
 	}
 }
