@@ -61,7 +61,8 @@ type Conn struct {
 	die     context.CancelFunc
 	wg      sync.WaitGroup // watchdog, prober, watch forwarders
 	request atomic.Int64
-	polling sync.Mutex // of a foreign client: one look at a time
+	granted atomic.Int64 // the session timeout the servers granted; 0: not known yet
+	polling sync.Mutex   // of a foreign client: one look at a time
 
 	mu      sync.Mutex
 	link    *link
@@ -95,8 +96,11 @@ func newConn(cfg Config) *Conn {
 }
 
 // Dial connects and returns once a session stands. When ctx ends first, the
-// error tells each server tried and how it failed, and nothing is left. A ctx
-// that has ended tries none.
+// error tells each server tried and how it failed. A ctx that has ended tries
+// none.
+//
+// A failure leaves nothing, or what the client takes longer to close, which goes
+// on in the background for a second or two.
 func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -114,9 +118,19 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	if !errors.Is(err, zk.ErrAuthFailed) {
 		err = &DialError{Servers: l.report(cfg.Servers), Err: err}
 	}
-	limit, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	c.Close(limit)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		limit, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		c.Close(limit)
+	}()
+	timer := time.NewTimer(graceOfClose)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
 	return nil, err
 }
 
@@ -288,22 +302,35 @@ func (c *Conn) Close(ctx context.Context) {
 	}
 }
 
+// shorter is the session timeout that everything follows which has to be done
+// with before a session is over: the smaller of what was asked for and what the
+// servers have granted.
+func (c *Conn) shorter() time.Duration {
+	if granted := time.Duration(c.granted.Load()); granted > 0 {
+		return min(granted, c.cfg.Timeout)
+	}
+	return c.cfg.Timeout
+}
+
 // watchdog replaces a client that has locked up: no session, and no try to get
-// one, for longer than any try takes (G29). Its session counts as over first,
-// so that whoever holds a lock is told; then it is closed, and it can never
-// dial again (lesson 62).
+// one, for longer than a pause, a dial and a handshake take (G29). Its session
+// counts as over first, so that whoever holds a lock is told; then it is closed,
+// and it can never dial again (lesson 62).
 func (c *Conn) watchdog() {
 	defer c.wg.Done()
-	tick := time.NewTicker(c.cfg.Timeout / 2)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case <-c.life.Done():
 			return
-		case <-tick.C:
+		case <-timer.C:
 		}
+		t := c.shorter()
+		patience := 2 * (longestTry(t) + time.Second)
+		timer.Reset(min(t/2, patience/4))
 		c.mu.Lock()
-		l, up, patience := c.link, c.state.Up, 2*max(c.timeout, c.cfg.Timeout)+2*time.Second
+		l, up := c.link, c.state.Up
 		c.mu.Unlock()
 		if up || l.idle() < patience {
 			continue
@@ -315,6 +342,6 @@ func (c *Conn) watchdog() {
 			continue
 		}
 		l.kill()
-		go l.zc.Close()
+		c.wg.Go(l.zc.Close)
 	}
 }

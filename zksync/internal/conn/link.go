@@ -33,6 +33,10 @@ type link struct {
 	ec   <-chan zk.Event // closed when the client's loop has ended
 	done chan struct{}   // closed by kill: never dials again
 
+	// With these the client closes at once while it has no session.
+	idling  chan struct{} // closed when the client's loop has come to wait after kill
+	closing atomic.Bool   // it is being closed after that
+
 	seen atomic.Int64 // zxid of the last answer in this session
 
 	mu     sync.Mutex
@@ -55,7 +59,7 @@ type handshake struct {
 }
 
 func (c *Conn) newLink() (*link, error) {
-	l := &link{c: c, done: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
+	l := &link{c: c, done: make(chan struct{}), idling: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
 	l.addrs = append(l.addrs, c.cfg.Servers...)
 	rand.Shuffle(len(l.addrs), func(i, j int) { l.addrs[i], l.addrs[j] = l.addrs[j], l.addrs[i] })
 	c.mu.Lock()
@@ -96,6 +100,12 @@ func (l *link) event(ev zk.Event) {
 		l.c.up(l, hs.session, hs.timeout, proof)
 	case ev.State == zk.StateDisconnected:
 		l.c.down(l)
+		if l.closing.Load() {
+			// The loop, which ends now, answers the client's own close request
+			// only if that is queued by then; else Close waits for a second
+			// (conn.go:380-382, 318-321).
+			time.Sleep(queueTime)
+		}
 	case ev.State == zk.StateExpired:
 		l.c.expired(l)
 	}
@@ -115,6 +125,13 @@ func (h hosts) Next() (string, bool) {
 	defer h.l.mu.Unlock()
 	s := h.l.addrs[h.l.next%len(h.l.addrs)]
 	h.l.next++
+	if h.l.dead {
+		select {
+		case <-h.l.idling:
+		default:
+			close(h.l.idling)
+		}
+	}
 	return s, h.l.dead
 }
 
@@ -188,21 +205,30 @@ func (l *link) pauseLocked() time.Duration {
 	if round == 0 {
 		return 0
 	}
-	most := min(time.Second, l.c.cfg.Timeout/6)
+	most := min(time.Second, l.c.shorter()/6)
 	d := min(most, 20*time.Millisecond<<min(round-1, 10))
 	return d/2 + rand.N(d/2+1)
 }
 
-// limitLocked bounds a dial, and then the handshake. While a session stands it
-// starts low, so that a silent server costs a hold little of its T/2; it grows
-// with each round, so that a slow server is reached in the end.
+// slowest bounds a dial, and then a handshake, whatever the session timeout is: a
+// server that takes no less for them is none, and others may be waiting.
+const slowest = 5 * time.Second
+
+// longestTry is the longest that a dial, and then a handshake, may take where the
+// session timeout is t.
+func longestTry(t time.Duration) time.Duration { return min(max(t, time.Second), slowest) }
+
+// limitLocked bounds a dial, and then the handshake. It starts low, so that a
+// silent server costs a hold little of its T/2 and a first dial little of its ctx;
+// it grows with each round, so that a slow server is reached in the end.
 func (l *link) limitLocked() time.Duration {
-	t := l.c.cfg.Timeout
+	t := l.c.shorter()
 	round := min(l.fails/len(l.addrs), 10)
 	if l.last.session == 0 {
-		return min(max(t/3, time.Second)<<round, max(t, 10*time.Second))
+		first := min(max(t/3, time.Second), slowest/2)
+		return min(first<<round, longestTry(t))
 	}
-	return min(max(t/12, 100*time.Millisecond)<<round, max(t/3, time.Second))
+	return min(max(t/12, 100*time.Millisecond)<<round, max(t/3, time.Second), slowest)
 }
 
 func (l *link) failed(addr string, err error) {
@@ -236,6 +262,9 @@ func (l *link) established(hs handshake) {
 	l.active = time.Now()
 	l.fails = 0
 	l.last = hs
+	if hs.session != 0 {
+		l.c.granted.Store(int64(hs.timeout))
+	}
 }
 
 func (l *link) server() string {
@@ -282,10 +311,26 @@ func (l *link) kill() {
 	l.cut()
 }
 
+const (
+	// graceOfClose is what closing a client without a session may take before it
+	// is left to the background.
+	graceOfClose = 100 * time.Millisecond
+	// queueTime is far more than the client needs to queue a request.
+	queueTime = 10 * time.Millisecond
+)
+
 // close ends the session at the server if it can be reached, then the client.
 func (l *link) close(ctx context.Context) {
 	if l.zc.State() != zk.StateHasSession {
 		l.kill()
+		timer := time.NewTimer(graceOfClose / 2)
+		select {
+		case <-l.idling:
+			l.closing.Store(true)
+		case <-timer.C: // in a dialer that does not keep to its limit
+		case <-ctx.Done():
+		}
+		timer.Stop()
 	}
 	closed := make(chan struct{})
 	go func() { l.zc.Close(); close(closed) }() // takes up to 3 s (G33)
