@@ -81,17 +81,22 @@ func (s *Session) find(full string) *lock {
 	return l
 }
 
+// ref counts another user in, for whom the caller answers: it has to be counted
+// itself, since a lock that nobody uses has left the table, and another may stand
+// in its place.
 func (l *lock) ref() {
 	l.s.mu.Lock()
 	l.refs++
 	l.s.mu.Unlock()
 }
 
+// leave counts a user out. The last one takes the lock out of the table, unless
+// another lock stands there by now.
 func (l *lock) leave() {
 	s := l.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.refs--; l.refs == 0 {
+	if l.refs--; l.refs == 0 && s.locks[l.full] == l {
 		delete(s.locks, l.full)
 		if l.parts != nil {
 			s.multis.Add(-1)

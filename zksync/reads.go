@@ -150,7 +150,7 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		e   *queue.Entry
 		err error
 	}
-	done := make(chan result, 1)
+	done := make(chan result)
 	l.ref()
 	go func() {
 		defer l.leave()
@@ -163,23 +163,25 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		if r.err != nil && r.e != nil {
 			l.drop(r.e)
 		}
-		done <- r
+		select {
+		case done <- r:
+		case <-w.call.Done(): // nobody takes it
+			if r.err == nil {
+				l.drop(r.e)
+			}
+		}
 	}()
 	select {
 	case r := <-done:
 		*made = r.e
 		return r.err
 	case <-w.call.Done():
-		go func() {
-			if r := <-done; r.err == nil {
-				l.drop(r.e)
-			}
-		}()
 		return ctxErr(w.call)
 	}
 }
 
-// drop deletes an entry that nobody wants, in the background.
+// drop deletes an entry that nobody wants, in the background. Its caller is counted
+// in: the lock may not leave the table before drop is.
 func (l *lock) drop(e *queue.Entry) {
 	l.s.stats.cleanup.Add(1)
 	l.ref()
