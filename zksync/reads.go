@@ -194,17 +194,17 @@ func (l *lock) drop(e *queue.Entry) {
 // runlock ends one level of a shared tenure, whoever took it, unless o is an
 // owner and not its own. Levels of tenures that are lost are paid first: what is
 // left is what is held. Nobody pays for an owner while there are others.
-func (l *lock) runlock(ctx context.Context, o Owner) (node string, known bool, err error) {
+func (l *lock) runlock(o Owner) given {
 	l.mu.Lock()
 	t, some := l.levelLocked(o)
 	if t == nil {
 		l.mu.Unlock()
 		if some {
-			return "", false, ErrNotOwner
+			return given{err: ErrNotOwner}
 		}
 		panic("zksync: RUnlock of a lock that is not locked for reading")
 	}
-	return t.endLevel(ctx)
+	return t.endLevel()
 }
 
 // levelLocked returns the shared tenure that a runlock for o ends a level of;
