@@ -274,6 +274,9 @@ func TestPanicInTracer(t *testing.T) {
 						}
 						release(short(t))
 					})
+					if tt.name == "Cleanup" { // told beside the deletion, not before it
+						eventually(t, "Cleanup was called", func() bool { return len(tripped) > 0 })
+					}
 					rec.on(nil)
 					want := any("in " + tt.name)
 					if tt.logged || tt.name == "HoldContext" {

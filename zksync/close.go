@@ -14,10 +14,10 @@ import (
 // it then, or wait with another Shutdown.
 func (s *Session) Shutdown(ctx context.Context) error {
 	s.stop()
-	s.eachLock(func(l *lock) { l.refuse(false) })
+	s.eachLock(func(l *lock) []after { return l.refuse(false) })
 	for {
 		s.mu.Lock()
-		n, quiet := len(s.locks), s.quiet
+		n, quiet := len(s.locks)+s.deleting, s.quiet
 		s.mu.Unlock()
 		if n == 0 || s.closed.Load() {
 			return s.Close()
@@ -36,6 +36,10 @@ func (s *Session) Shutdown(ctx context.Context) error {
 // Shutdown. The *Error names the nodes whose deletion could not be confirmed:
 // they go when ZooKeeper ends the session, or, with NewSession, when the
 // program does. Later calls wait for the first and return its result.
+//
+// Close waits until the tracer has been told of everything, but not longer than
+// a second for any one of its functions, which may be what has called Close.
+// What is left to tell is told afterwards.
 func (s *Session) Close() error {
 	s.closing.Do(func() { s.result = s.close() })
 	return s.result
@@ -45,7 +49,7 @@ func (s *Session) close() error {
 	start := time.Now()
 	s.closed.Store(true)
 	s.stop()
-	s.eachLock(func(l *lock) { l.refuse(true) })
+	s.eachLock(func(l *lock) []after { return l.refuse(true) })
 	timer := time.NewTimer(deleteLimit)
 	defer timer.Stop()
 	for done := false; !done; {
@@ -70,21 +74,26 @@ func (s *Session) close() error {
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
 	defer cancel()
 	s.conn.Close(ctx)
-	s.finish()
+	s.finish(ctx)
 	if len(left) > 0 {
 		return &Error{Op: "close", Err: fmt.Errorf("not deleted: %v", left)}
 	}
 	return nil
 }
 
-// finish tells the last there is to tell.
-func (s *Session) finish() {
-	s.events.push(func() {
-		if s.conn != nil || s.told != "" {
-			s.tell(SessionEvent{State: StateClosed})
-		}
+// finish tells the last there is to tell, and waits until the tracer has been told
+// of everything. Close may be called by a function of the tracer: that one is not
+// waited for longer than hookLimit.
+func (s *Session) finish(ctx context.Context) {
+	s.states.push(func() {
+		s.events.push(func() {
+			if s.conn != nil || s.told != "" {
+				s.tell(SessionEvent{State: StateClosed})
+			}
+		})
 	})
-	s.events.stop()
+	s.states.drain(ctx, hookLimit)
+	s.events.drain(ctx, hookLimit)
 }
 
 func (s *Session) stop() {

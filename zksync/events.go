@@ -1,38 +1,36 @@
 package zksync
 
 import (
+	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
 // events runs functions one after the other in a goroutine that exists while
-// there are any. The zero value is ready.
+// there are any, and counts those that run elsewhere. The zero value is ready.
 type events struct {
 	mu      sync.Mutex
-	queue   []func()
-	running bool
-	closed  bool
-	wg      sync.WaitGroup
+	queue   []func()      // guarded by mu
+	running bool          // guarded by mu
+	open    int           // guarded by mu; functions that have not ended
+	ended   chan struct{} // guarded by mu; closed when one has; nil while nobody waits
 }
 
 func (e *events) push(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
-		return
-	}
+	e.open++
 	e.queue = append(e.queue, f)
 	if !e.running {
 		e.running = true
-		e.wg.Add(1)
 		go e.run()
 	}
 }
 
 func (e *events) run() {
-	defer e.wg.Done()
 	for {
 		e.mu.Lock()
 		if len(e.queue) == 0 {
@@ -44,25 +42,63 @@ func (e *events) run() {
 		e.queue = e.queue[1:]
 		e.mu.Unlock()
 		f()
+		e.end()
 	}
 }
 
-// stop runs what is queued, and refuses more.
-func (e *events) stop() {
+// begin counts a function that runs elsewhere, from before it does until end.
+func (e *events) begin() {
 	e.mu.Lock()
-	e.closed = true
+	e.open++
 	e.mu.Unlock()
-	e.wg.Wait()
+}
+
+func (e *events) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open--
+	if e.ended != nil {
+		close(e.ended)
+		e.ended = nil
+	}
+}
+
+// drain waits until all functions have ended. It gives up when ctx ends, and when
+// none ends for as long as limit: one of them may be the caller's own.
+func (e *events) drain(ctx context.Context, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		e.mu.Lock()
+		if e.open == 0 {
+			e.mu.Unlock()
+			return
+		}
+		if e.ended == nil {
+			e.ended = make(chan struct{})
+		}
+		ended := e.ended
+		e.mu.Unlock()
+		select {
+		case <-ended:
+			timer.Reset(limit)
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // onState follows the connection: an expiry ends every tenure of the session
-// that is over, those included that nobody guards.
+// that is over, those included that nobody guards. It runs in the goroutine of
+// the states, where no function of the program's does: none holds up a loss.
 func (s *Session) onState(st conn.State) {
 	ev := SessionEvent{SessionID: st.Session, Server: st.Server}
 	switch {
 	case st.Expired:
 		ev.State = StateExpired
-		s.eachLock(func(l *lock) { l.sessionOver() })
+		s.eachLock((*lock).sessionOver)
 	case st.Up:
 		ev.State = StateConnected
 		s.stats.connects.Add(1)
@@ -70,11 +106,14 @@ func (s *Session) onState(st conn.State) {
 		ev.State = StateDisconnected
 		s.stats.disconnects.Add(1)
 	}
-	s.tell(ev)
+	s.events.push(func() { s.tell(ev) })
 }
 
 // tell runs in the goroutine of the events: one at a time, in order.
 func (s *Session) tell(ev SessionEvent) {
+	if s.told == StateClosed {
+		return
+	}
 	ev.Before, s.told = s.told, ev.State
 	if f := s.cfg.tracer.Session; f != nil {
 		s.hook(func() { f(ev) })
@@ -86,6 +125,15 @@ func (s *Session) tell(ev SessionEvent) {
 func (s *Session) hook(f func()) {
 	defer s.caught()
 	f()
+}
+
+// later has a function of the tracer run in the goroutine of the events: what
+// runs it now may not wait for it.
+func (s *Session) later(f after) after {
+	if f == nil {
+		return nil
+	}
+	return func() { s.events.push(f) }
 }
 
 func (s *Session) caught() {

@@ -99,16 +99,16 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 	l.mu.Lock()
 	if t := r.on; t != nil && (!t.over || t.lost != nil) {
 		// The entry is a tenure's still, or goes with its loss.
-		var ended after
+		var x loss
 		t.exposed = true // nobody else is to try
 		if errors.Is(err, conn.ErrNodeGone) || errors.Is(err, conn.ErrSessionOver) {
-			ended = t.loseLocked(err)
+			x = t.loseLocked(err)
 		}
 		if l.outLocked(r) {
 			l.advanceLocked()
 		}
 		l.mu.Unlock()
-		ended.run()
+		x.run()
 		return
 	}
 	l.countLocked(r)
@@ -164,9 +164,9 @@ func (l *lock) give(r *run) bool {
 	if t := l.besideLocked(r); t != nil {
 		// Two can't be first: the node of the tenure is gone. Its holder is
 		// told before there is another one.
-		ended := t.loseLocked(conn.ErrNodeGone)
+		x := t.loseLocked(conn.ErrNodeGone)
 		l.mu.Unlock()
-		ended.run()
+		x.run()
 		return l.give(r)
 	}
 	ok := l.ten == nil && (r.on == nil || r.on.lost == nil)

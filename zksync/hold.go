@@ -51,7 +51,7 @@ func (t *tenure) openLocked() *Hold {
 		if defect.On(defect.FirstPart) {
 			nodes = nodes[:1]
 		}
-		t.guard = t.l.s.conn.Guard(nodes, h.session, t.lose)
+		t.guard = t.l.s.conn.Guard(nodes, h.session, t.end)
 		for _, node := range nodes {
 			t.l.ref()
 			go t.look(node)
@@ -266,7 +266,7 @@ func (h *Hold) release(ctx context.Context) error {
 	var rel *release
 	switch {
 	case len(t.holds) == 0 && t.plain == 0:
-		rel, vacated = t.vacateLocked()
+		rel, vacated = t.vacateLocked(false)
 	case len(t.holds) == 0:
 		unguard = t.unguardLocked()
 	}

@@ -83,17 +83,22 @@ func (s *Session) find(full string) *lock {
 	return l
 }
 
+// ref counts another user in, for whom the caller answers: it has to be counted
+// itself, since a lock that nobody uses has left the table, and another may stand
+// in its place.
 func (l *lock) ref() {
 	l.s.mu.Lock()
 	l.refs++
 	l.s.mu.Unlock()
 }
 
+// leave counts a user out. The last one takes the lock out of the table, unless
+// another lock stands there by now.
 func (l *lock) leave() {
 	s := l.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.refs--; l.refs == 0 {
+	if l.refs--; l.refs == 0 && s.locks[l.full] == l {
 		delete(s.locks, l.full)
 		if l.parts != nil {
 			s.multis.Add(-1)
@@ -253,8 +258,8 @@ func (l *lock) runLocked(w *waiter) *run {
 }
 
 // refuse ends the waits that can be told, at Shutdown; at Close all of them,
-// and the tenure too.
-func (l *lock) refuse(all bool) {
+// and the tenures too. It returns what is left to do for these.
+func (l *lock) refuse(all bool) (rest []after) {
 	l.mu.Lock()
 	var next *list.Element
 	for e := l.queue.Front(); e != nil; e = next {
@@ -263,17 +268,24 @@ func (l *lock) refuse(all bool) {
 			l.failLocked(w, ErrClosed)
 		}
 	}
-	var ended []after
+	var lost []loss
 	if all {
 		for _, t := range l.tenuresLocked() {
-			ended = append(ended, t.loseLocked(ErrClosed))
+			lost = append(lost, t.loseLocked(ErrClosed))
 		}
 	}
 	l.advanceLocked()
 	l.mu.Unlock()
-	for _, f := range ended {
-		f.run()
+	return ended(lost)
+}
+
+// ended ends the contexts of tenures that are lost, and returns what is left to do.
+func ended(lost []loss) (rest []after) {
+	for _, x := range lost {
+		x.ended.run()
+		rest = append(rest, x.rest)
 	}
+	return rest
 }
 
 // idleLocked reports whether nobody wants the lock or has it, whatever is left
@@ -291,18 +303,17 @@ func (l *lock) tenuresLocked() []*tenure {
 	return all
 }
 
-// sessionOver ends the tenures whose session is over.
-func (l *lock) sessionOver() {
+// sessionOver ends the tenures whose session is over, and returns what is left to
+// do for them.
+func (l *lock) sessionOver() (rest []after) {
 	l.mu.Lock()
-	var ended []after
+	var lost []loss
 	st, _ := l.s.conn.State()
 	for _, t := range l.tenuresLocked() {
 		if t.e.Session() != st.Session {
-			ended = append(ended, t.loseLocked(conn.ErrSessionOver))
+			lost = append(lost, t.loseLocked(conn.ErrSessionOver))
 		}
 	}
 	l.mu.Unlock()
-	for _, f := range ended {
-		f.run()
-	}
+	return ended(lost)
 }

@@ -18,31 +18,48 @@ func (l *lock) follow(e *queue.Entry, w *conn.Watch) {
 			return
 		}
 		l.mu.Lock()
-		var ended after
+		var x loss
 		for _, t := range l.tenuresLocked() {
 			if t.e == e {
-				ended = t.loseLocked(conn.ErrNodeGone)
+				x = t.loseLocked(conn.ErrNodeGone)
 			}
 		}
 		l.mu.Unlock()
-		ended.run()
+		x.run()
 	})
 }
 
+// loss is what is left to do for a tenure that is lost. Of several that are lost
+// at once the contexts of all end before the rest is done for any. Neither runs a
+// function of the program's: a slow one would keep the news from other holders.
+type loss struct {
+	ended after // ends the contexts
+	rest  after
+}
+
+func (x loss) run() {
+	x.ended.run()
+	x.rest.run()
+}
+
 // lose ends the tenure because the lock is lost.
-func (t *tenure) lose(reason error) {
+func (t *tenure) lose(reason error) { t.end(reason)() }
+
+// end is lose but for the rest of the loss, which it returns.
+func (t *tenure) end(reason error) (rest func()) {
 	t.l.mu.Lock()
-	ended := t.loseLocked(reason)
+	x := t.loseLocked(reason)
 	t.l.mu.Unlock()
-	ended.run()
+	x.ended.run()
+	return x.rest.run
 }
 
 // loseLocked marks the loss. Holds end and free their place at once. A plain
 // lock has nobody to tell: it keeps its place in this process until its own
 // Unlock, which would otherwise release the next goroutine's (lesson 65).
-func (t *tenure) loseLocked(reason error) after {
+func (t *tenure) loseLocked(reason error) (x loss) {
 	if t.lost != nil || t.over {
-		return nil
+		return loss{}
 	}
 	s := t.l.s
 	if st, _ := s.conn.State(); errors.Is(reason, conn.ErrNodeGone) && st.Session != t.e.Session() {
@@ -52,9 +69,9 @@ func (t *tenure) loseLocked(reason error) after {
 	s.stats.losses.Add(1)
 	s.stats.cleanup.Add(1) // before anybody sees the loss, and looks
 	unguard := t.unguardLocked()
-	var told []after
+	var contexts []after
 	for h := range t.holds {
-		told = append(told, h.endLocked(t.lost))
+		contexts = append(contexts, h.endLocked(t.lost))
 	}
 	plain := t.plain > 0 && !defect.On(defect.FreedLoss)
 	t.holds = nil
@@ -68,19 +85,25 @@ func (t *tenure) loseLocked(reason error) after {
 		l.debts = append(l.debts, t)
 	}
 	t.l.advanceLocked()
-	told = append(told, t.endLocked(Ending{Reason: endReason(reason), Err: t.lost}))
-	return func() {
-		for _, f := range told {
-			f.run() // contexts first
+	told := t.endLocked(Ending{Reason: endReason(reason), Err: t.lost})
+	x.ended = func() {
+		for _, f := range contexts {
+			f.run()
 		}
+	}
+	x.rest = func() {
 		unguard.run()
 		go func() { _ = s.remove(t.e) }()
-		if plain {
-			s.logger().Error("zksync: a lock without a handle was lost: its holder does not know",
-				"path", t.acq.Path, "node", t.e.Node(), "error", t.lost)
-		}
 		freed.run()
+		s.later(told).run()
+		if plain {
+			s.events.push(func() {
+				s.logger().Error("zksync: a lock without a handle was lost: its holder does not know",
+					"path", t.acq.Path, "node", t.e.Node(), "error", t.lost)
+			})
+		}
 	}
+	return x
 }
 
 // LossReason returns why a lock was lost, of an error that Is ErrLost: of

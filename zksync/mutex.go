@@ -272,7 +272,8 @@ func (m *Mutex) enter(ctx context.Context, w *waiter) *lock {
 	return l
 }
 
-// release ends one level of a plain lock.
+// release ends one level of a plain lock. known tells whether a loss had been
+// noticed, and logged, before.
 func (m *Mutex) release(ctx context.Context) (node string, known bool, err error) {
 	m.check()
 	l := m.s.find(m.full)
@@ -283,9 +284,16 @@ func (m *Mutex) release(ctx context.Context) (node string, known bool, err error
 	default:
 		panic("zksync: Unlock of an unlocked lock")
 	}
-	defer l.leave()
-	if m.kind == znode.Read {
-		return l.runlock(ctx, m.owner(ctx))
+	g := func() given {
+		defer l.leave()
+		if m.kind == znode.Read {
+			return l.runlock(ctx, m.owner(ctx))
+		}
+		return l.unlock(m.owner(ctx))
+	}()
+	g.then.run()
+	if g.err == nil {
+		g.err = g.rel.wait(ctx, m.s)
 	}
-	return l.unlock(ctx, m.owner(ctx))
+	return g.node, g.known, g.err
 }

@@ -61,11 +61,13 @@ func (l *lock) differ(w *waiter, smallest int64) {
 }
 
 // giveBack gives n permits back that were taken without a handle: those that
-// were lost first, then the newest. It panics if there are less.
+// were lost first, then the newest. It panics if there are less. It counts the
+// caller out.
 func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 	l.mu.Lock()
 	if l.looseLocked() < n {
 		l.mu.Unlock()
+		l.leave()
 		panic("zksync: released more permits than held")
 	}
 	var rels []*release
@@ -78,7 +80,7 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 		if t.weight <= n {
 			n -= t.weight
 			t.plain--
-			rel, f := t.vacateLocked()
+			rel, f := t.vacateLocked(false)
 			rels, then = append(rels, rel), append(then, f)
 			continue
 		}
@@ -90,6 +92,7 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 		}
 	}
 	l.mu.Unlock()
+	l.leave() // before HoldEnd runs
 	for _, f := range then {
 		f.run()
 	}

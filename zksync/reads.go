@@ -151,7 +151,7 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		e   *queue.Entry
 		err error
 	}
-	done := make(chan result, 1)
+	done := make(chan result)
 	l.ref()
 	go func() {
 		defer l.leave()
@@ -164,23 +164,25 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		if r.err != nil && r.e != nil {
 			l.drop(r.e)
 		}
-		done <- r
+		select {
+		case done <- r:
+		case <-w.call.Done(): // nobody takes it
+			if r.err == nil {
+				l.drop(r.e)
+			}
+		}
 	}()
 	select {
 	case r := <-done:
 		*made = r.e
 		return r.err
 	case <-w.call.Done():
-		go func() {
-			if r := <-done; r.err == nil {
-				l.drop(r.e)
-			}
-		}()
 		return ctxErr(w.call)
 	}
 }
 
-// drop deletes an entry that nobody wants, in the background.
+// drop deletes an entry that nobody wants, in the background. Its caller is counted
+// in: the lock may not leave the table before drop is.
 func (l *lock) drop(e *queue.Entry) {
 	l.s.stats.cleanup.Add(1)
 	l.ref()
@@ -193,21 +195,21 @@ func (l *lock) drop(e *queue.Entry) {
 // runlock ends one level of a shared tenure, whoever took it, unless o is an
 // owner and not its own. Levels of tenures that are lost are paid first: what is
 // left is what is held. Nobody pays for an owner while there are others.
-func (l *lock) runlock(ctx context.Context, o Owner) (node string, known bool, err error) {
+func (l *lock) runlock(ctx context.Context, o Owner) given {
 	trace := l.s.leaving(ctx)
 	l.mu.Lock()
 	t, some := l.levelLocked(o)
 	if t == nil {
 		l.mu.Unlock()
 		if some {
-			return "", false, ErrNotOwner
+			return given{err: ErrNotOwner}
 		}
 		panic("zksync: RUnlock of a lock that is not locked for reading")
 	}
 	if t.shared {
 		t.pub.leavesLocked(trace)
 	}
-	return t.endLevel(ctx)
+	return t.endLevel()
 }
 
 // levelLocked returns the shared tenure that a runlock for o ends a level of;

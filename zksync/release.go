@@ -18,7 +18,11 @@ type release struct {
 // goroutine here, or the node is deleted. The place is free before the
 // deletion is sent; ZooKeeper's order keeps the next one out until it is done
 // (lesson 49). rel is nil after a hand-over at once, and for a lost lock.
-func (t *tenure) vacateLocked() (rel *release, then after) {
+//
+// Of then, HoldEnd runs at once, without being counted in: it may wait in Shutdown
+// until nobody is. A call that is counted in itself is within, and has it run
+// elsewhere.
+func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
 	l := t.l
 	freed := t.freeLocked()
 	reason := EndUnlocked
@@ -26,11 +30,14 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 		reason = EndRevoked
 	}
 	told := t.endLocked(Ending{Reason: reason})
+	if within {
+		told = l.s.later(told)
+	}
 	unguard := t.unguardLocked()
 	quit := after(func() {
 		unguard.run()
-		told.run()
 		freed.run()
+		told.run()
 	})
 	if t.lost != nil {
 		l.advanceLocked()
@@ -45,7 +52,6 @@ func (t *tenure) vacateLocked() (rel *release, then after) {
 	if head == nil || len(l.runs) > 0 || !t.passes(head) {
 		l.advanceLocked()
 		rel = &release{done: make(chan struct{})}
-		l.ref()
 		return rel, func() {
 			quit()
 			t.remove(rel)
@@ -105,7 +111,8 @@ func (l *lock) renew(ctx context.Context, r *run, own *conn.Watch, alone bool) *
 	return rel
 }
 
-// remove deletes the node of a tenure that has ended.
+// remove deletes the node of a tenure that has ended. It is not counted in, since a
+// function of the tracer may come before and after it that waits in Shutdown.
 func (t *tenure) remove(rel *release) {
 	s, tr := t.l.s, t.l.s.cfg.tracer
 	t.l.mu.Lock()
@@ -114,17 +121,31 @@ func (t *tenure) remove(rel *release) {
 	started := tr.ReleaseStart == nil
 	s.stats.cleanup.Add(1)
 	run := func() {
-		defer t.l.leave()
 		rel.err = s.remove(t.e)
+		s.events.begin()
+		defer s.events.end()
+		s.deletes(-1)
 		if started && tr.ReleaseEnd != nil {
 			s.hook(func() { tr.ReleaseEnd(ctx, t.acq, s.verdict(rel.err)) })
 		}
 		close(rel.done)
 	}
-	defer func() { go run() }() // also when the tracer panics
+	defer func() { // also when the tracer panics
+		s.deletes(1)
+		go run()
+	}()
 	if tr.ReleaseStart != nil {
 		ctx = tr.ReleaseStart(ctx, t.acq)
 		started = true
+	}
+}
+
+// deletes counts deletions that Shutdown waits for.
+func (s *Session) deletes(d int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deleting += d; s.deleting == 0 {
+		s.wakeLocked()
 	}
 }
 

@@ -102,7 +102,6 @@ func (sem *Semaphore) Release(n int64) {
 	if l == nil {
 		panic("zksync: released more permits than held")
 	}
-	defer l.leave()
 	if err := l.giveBack(ctx, n); errors.Is(err, ErrLost) {
 		sem.m.s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 	}

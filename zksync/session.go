@@ -15,10 +15,12 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// closeLimit bounds Close, and of it what is for deleting nodes.
+// closeLimit bounds Close; of it deleteLimit is for deleting nodes, and hookLimit
+// for a function of the tracer.
 const (
 	closeLimit  = 5 * time.Second
 	deleteLimit = closeLimit - time.Second
+	hookLimit   = time.Second
 )
 
 // Session is a program's connection to ZooKeeper, on which its locks stand. It
@@ -33,7 +35,8 @@ type Session struct {
 	conn    *conn.Conn
 	foreign bool
 	host    string
-	events  events
+	states  events // the connection's: nothing of the program's runs there
+	events  events // what the program is told of
 
 	stopped atomic.Bool   // Shutdown: no new waits
 	over    chan struct{} // closed with stopped
@@ -42,13 +45,14 @@ type Session struct {
 	closed  atomic.Bool   // Close
 	stats   counters
 
-	mu      sync.Mutex
-	locks   map[string]*lock          // guarded by mu; in use, by full path
-	pending map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
-	differ  map[string]struct{}       // guarded by mu; semaphores with several limits, of which the log tells
-	quiet   chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
-	closing sync.Once
-	result  error // of Close
+	mu       sync.Mutex
+	locks    map[string]*lock          // guarded by mu; in use, by full path
+	pending  map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
+	differ   map[string]struct{}       // guarded by mu; semaphores with several limits, of which the log tells
+	deleting int                       // guarded by mu; locks given back whose node is being deleted
+	quiet    chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
+	closing  sync.Once
+	result   error // of Close
 }
 
 // Dial connects to one of the servers and returns once a session stands. Each
@@ -70,7 +74,9 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 	}
 	s.conn, err = conn.Dial(ctx, s.connConfig(list))
 	if err != nil {
-		s.finish()
+		limit, cancel := context.WithTimeout(context.Background(), closeLimit)
+		defer cancel()
+		s.finish(limit)
 		if e := ctx.Err(); e != nil && !errors.Is(err, e) {
 			err = errors.Join(err, e)
 		}
@@ -134,7 +140,7 @@ func (s *Session) connConfig(servers []string) conn.Config {
 		TLS:     s.cfg.tls,
 		Dialer:  s.cfg.dialer,
 		Logger:  s.cfg.logger,
-		OnState: func(st conn.State) { s.events.push(func() { s.onState(st) }) },
+		OnState: func(st conn.State) { s.states.push(func() { s.onState(st) }) },
 	}
 }
 
@@ -226,14 +232,20 @@ func (s *Session) alive() error {
 	return nil
 }
 
-func (s *Session) eachLock(f func(*lock)) {
+// eachLock calls f for each lock in use, and what all of these calls return after
+// the last one.
+func (s *Session) eachLock(f func(*lock) []after) {
 	s.mu.Lock()
 	all := make([]*lock, 0, len(s.locks))
 	for _, l := range s.locks {
 		all = append(all, l)
 	}
 	s.mu.Unlock()
+	var rest []after
 	for _, l := range all {
-		f(l)
+		rest = append(rest, f(l)...)
+	}
+	for _, f := range rest {
+		f.run()
 	}
 }

@@ -39,10 +39,11 @@ func (s *Session) Stats() Stats {
 }
 
 // cleanup tells the tracer of a node whose deletion is not settled yet, which
-// was counted before (0), and counts and tells when it is (-1).
+// was counted before (0), and counts and tells when it is (-1). The deletion does
+// not wait for the tracer, who may wait for it in Close or Shutdown.
 func (s *Session) cleanup(d int64) {
 	s.stats.cleanup.Add(d)
 	if f := s.cfg.tracer.Cleanup; f != nil {
-		s.hook(func() { f(int(2*d + 1)) })
+		s.events.push(func() { s.hook(func() { f(int(2*d + 1)) }) })
 	}
 }

@@ -75,9 +75,11 @@ func (t *tenure) armLocked() {
 	}()
 }
 
-// endLocked notes the end for the tracer, which hears of it after HoldStart.
+// endLocked notes the end for the tracer, which hears of it after HoldStart: from
+// what it returns, which has to be run. Close waits for that.
 func (t *tenure) endLocked(e Ending) after {
-	f := t.l.s.cfg.tracer.HoldEnd
+	s := t.l.s
+	f := s.cfg.tracer.HoldEnd
 	if f == nil || t.ended.Reason != "" {
 		return nil
 	}
@@ -87,13 +89,18 @@ func (t *tenure) endLocked(e Ending) after {
 		return nil
 	}
 	ctx := t.ctx
-	return func() { t.l.s.hook(func() { f(ctx, t.acq, t.ended) }) }
+	s.events.begin()
+	return func() {
+		defer s.events.end()
+		s.hook(func() { f(ctx, t.acq, e) })
+	}
 }
 
 // begin runs HoldStart, once a tenure, in the goroutine of a call that got the
 // lock: of several that share it or enter again, the first to come here.
 func (t *tenure) begin(ctx context.Context) {
-	tr := t.l.s.cfg.tracer
+	s := t.l.s
+	tr := s.cfg.tracer
 	if tr.HoldStart == nil && tr.HoldEnd == nil {
 		return
 	}
@@ -113,7 +120,7 @@ func (t *tenure) begin(ctx context.Context) {
 	ended := t.ended
 	t.l.mu.Unlock()
 	if f := tr.HoldEnd; ended.Reason != "" && f != nil {
-		f(hctx, t.acq, ended)
+		s.events.push(func() { s.hook(func() { f(hctx, t.acq, ended) }) })
 	}
 }
 

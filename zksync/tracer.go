@@ -17,6 +17,14 @@ import (
 // library's, where a panic is logged. None may block, or use the lock that it
 // is told of.
 //
+// When several holds are lost at once, the contexts of all have ended before
+// HoldEnd comes for the first. It then comes for one after the other, so that a
+// slow one delays those after it, and neither a context nor a deletion.
+//
+// HoldEnd, ReleaseStart, ReleaseEnd, Cleanup and Session may call Session.Close
+// and Session.Shutdown. The others run within a call that Shutdown waits for:
+// there its ctx needs an end.
+//
 // The zero value does nothing. A Tracer may be copied, but not changed once a
 // session uses it; its functions are called by several goroutines at once.
 type Tracer struct {
@@ -48,7 +56,10 @@ type Tracer struct {
 	// same session, without the network. It comes before AcquireEnd.
 	Handoff func(ctx context.Context, a Acquire)
 
-	// Session tells what becomes of the connection and its session.
+	// Session tells what becomes of the connection and its session: one event at
+	// a time, in order. It may call Session.Close, which then returns about a
+	// second later than elsewhere, since it can't wait for the function that
+	// calls it; StateClosed comes after that function has returned.
 	Session func(e SessionEvent)
 	// Cleanup tells by how much the number of nodes that wait for a confirmed
 	// deletion changes. Changes add up, of several sessions too.

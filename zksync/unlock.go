@@ -8,12 +8,19 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
+// given is a level that was given back, and what is left to do for it: then, and
+// after that to wait for rel. Whoever does so is not counted in.
+type given struct {
+	node  string
+	known bool // a loss had been noticed, and logged, before
+	err   error
+	rel   *release
+	then  after
+}
+
 // unlock ends one level of the present tenure, whoever took it, unless o is an
 // owner and not its own.
-//
-// node is the tenure's; known tells whether a loss had been noticed, and logged,
-// before.
-func (l *lock) unlock(ctx context.Context, o Owner) (node string, known bool, err error) {
+func (l *lock) unlock(o Owner) given {
 	l.mu.Lock()
 	t := l.ten
 	switch {
@@ -22,32 +29,26 @@ func (l *lock) unlock(ctx context.Context, o Owner) (node string, known bool, er
 		panic("zksync: Unlock of an unlocked lock")
 	case !o.IsZero() && t.owner != o:
 		l.mu.Unlock()
-		return t.e.Node(), false, ErrNotOwner
+		return given{node: t.e.Node(), err: ErrNotOwner}
 	case t.plain == 0:
 		l.mu.Unlock()
 		panic("zksync: Unlock of a lock held by a Hold")
 	}
-	return t.endLevel(ctx)
+	return t.endLevel()
 }
 
 // endLevel ends a level that was taken without a handle. It is called with
 // lock.mu held, which it unlocks.
-func (t *tenure) endLevel(ctx context.Context) (node string, known bool, err error) {
-	l := t.l
-	node = t.e.Node()
-	was := t.lost
+func (t *tenure) endLevel() given {
+	defer t.l.mu.Unlock()
+	g := given{node: t.e.Node(), known: true, err: t.lost}
 	t.plain--
 	if t.plain > 0 || len(t.holds) > 0 {
-		l.mu.Unlock()
-		return node, true, was
+		return g
 	}
-	rel, then := t.vacateLocked()
-	l.mu.Unlock()
-	then.run()
-	if was != nil {
-		return node, true, was
-	}
-	return node, false, rel.wait(ctx, l.s)
+	g.known = t.lost != nil
+	g.rel, g.then = t.vacateLocked(false)
+	return g
 }
 
 // undo gives back what a call was granted that ends with an error.
@@ -78,7 +79,7 @@ func (l *lock) undo(w *waiter) {
 		ended.run()
 		return
 	}
-	rel, then := t.vacateLocked()
+	rel, then := t.vacateLocked(true)
 	l.mu.Unlock()
 	ended.run()
 	then.run()

@@ -29,7 +29,7 @@ type told struct {
 
 func newTold() *told { return &told{c: make(chan error, 10), start: time.Now()} }
 
-func (l *told) lost(reason error) { l.c <- reason }
+func (l *told) lost(reason error) func() { l.c <- reason; return func() {} }
 
 // at waits for the guard's word and returns when it came.
 func (l *told) at(t *testing.T, want error) time.Duration {

@@ -60,13 +60,14 @@ type Guard struct {
 	c       *Conn
 	paths   []string
 	session int64
-	lost    func(reason error)
+	lost    func(reason error) (then func())
 }
 
 // Guard begins to guard nodes of a session that is alive. lost, if not nil, is
 // called once when the session is over, out of contact for T/2, or one of the
-// nodes gone; it must not block. Stop ends it.
-func (c *Conn) Guard(paths []string, session int64, lost func(reason error)) *Guard {
+// nodes gone. What it returns is called after lost of all guards that the same
+// cause ends. Neither may block. Stop ends the guard.
+func (c *Conn) Guard(paths []string, session int64, lost func(reason error) (then func())) *Guard {
 	g := &Guard{c: c, paths: paths, session: session, lost: lost}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,9 +114,7 @@ func (c *Conn) probeLoop() {
 		lost, paths := c.judgeLocked()
 		st, changed, t, contact := c.state, c.changed, c.timeout, c.contact
 		c.mu.Unlock()
-		for g, reason := range lost {
-			g.report(reason)
-		}
+		report(lost)
 
 		now := time.Now()
 		if started.IsZero() {
@@ -183,25 +182,30 @@ func (c *Conn) judgeLocked() (lost map[*Guard]error, paths []string) {
 	return lost, paths
 }
 
-func (g *Guard) report(reason error) {
-	if g.lost != nil {
-		g.lost(reason)
+// report tells of losses: of all of them before anything else is done.
+func report(lost map[*Guard]error) {
+	var then []func()
+	for g, reason := range lost {
+		if g.lost != nil {
+			then = append(then, g.lost(reason))
+		}
+	}
+	for _, f := range then {
+		f()
 	}
 }
 
 func (c *Conn) gone(path string) {
-	var lost []*Guard
+	lost := make(map[*Guard]error)
 	c.mu.Lock()
 	for g := range c.guards {
 		if slices.Contains(g.paths, path) {
-			lost = append(lost, g)
+			lost[g] = ErrNodeGone
 			delete(c.guards, g)
 		}
 	}
 	c.mu.Unlock()
-	for _, g := range lost {
-		g.report(ErrNodeGone)
-	}
+	report(lost)
 }
 
 // probe checks the nodes, a bounded number in each transaction.

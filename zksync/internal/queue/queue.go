@@ -49,7 +49,7 @@ type Client interface {
 	Sync(path string) (conn.Ran, error)
 	Watch(path string) (*conn.Watch, error)
 	WatchChildren(path string) (*conn.Watch, error)
-	Guard(paths []string, session int64, lost func(error)) *conn.Guard
+	Guard(paths []string, session int64, lost func(error) func()) *conn.Guard
 	Prove(session int64, paths ...string) error
 	DeleteAll(paths []string) (conn.Ran, error)
 	Get(path string) ([]byte, *zk.Stat, error)
