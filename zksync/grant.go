@@ -19,7 +19,7 @@ func (l *lock) stand(w *waiter) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &run{w: w, kind: w.kind, cancel: cancel, placed: make(chan struct{}), done: make(chan struct{})}
 	r.e = queue.New(s.conn, queue.Order{
-		Places:  l.places(w),
+		Places:  l.placesOf(l.full, w),
 		Data:    s.payload(w),
 		After:   l.afterLocked(r),
 		Strict:  w.strict,
@@ -34,21 +34,6 @@ func (l *lock) stand(w *waiter) {
 	l.runs = append(l.runs, r)
 	l.ref()
 	go l.drive(ctx, r, r.e.Stand)
-}
-
-// places is where the nodes for a call stand.
-func (l *lock) places(w *waiter) []queue.Place {
-	if l.parts != nil {
-		return l.parts
-	}
-	p := place(l.full, w.kind)
-	p.Weight, p.Limit = w.weight, w.limit
-	if l.kazoo && w.kind == znode.Exclusive {
-		second := p
-		second.Kazoo = true
-		return []queue.Place{p, second}
-	}
-	return []queue.Place{p}
 }
 
 // place is where and how a node of a kind stands.

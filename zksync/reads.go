@@ -144,7 +144,7 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 	order := queue.Order{
 		Places: []queue.Place{place(l.full, znode.Read)},
 		Data:   l.s.payload(w),
-		ACL:    w.acl,
+		ACL:    w.terms.acl,
 	}
 	type result struct {
 		e   *queue.Entry
