@@ -74,7 +74,7 @@ type Entry struct {
 	// Taken while nodes are replaced or deleted: no sync.Mutex, as that is waited
 	// for while requests are, which would stop the time of a synctest bubble.
 	op   chan struct{}
-	torn bool // guarded by op; a transaction that deletes all may have run
+	torn bool // guarded by op; some of left may be gone by a transaction of ours
 
 	mu   sync.Mutex
 	left []string // guarded by mu; nodes not known to be gone
