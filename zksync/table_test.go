@@ -59,7 +59,7 @@ func TestLateDowngradeKeepsItsLock(t *testing.T) {
 		srv.Delay(delay)
 		ctx, cancel := context.WithTimeout(owned, delay)
 		defer cancel()
-		w := &waiter{kind: znode.Read, call: ctx, ctx: ctx, acl: l.acl}
+		w := &waiter{kind: znode.Read, call: ctx, ctx: ctx, terms: &l.terms}
 		var e *queue.Entry
 		if err := l.beside(w, l.ten, &e); err == nil {
 			t.Fatal("the call has not ended before its node was made")
