@@ -47,10 +47,18 @@ var lines = map[string]func(n int) []Queue{
 		}
 		return queues
 	},
+	// The last of a line has what somebody waits for whom the first one waits for.
+	"round the line": func(n int) []Queue {
+		q := oneLine(n-4, func(int) Mode { return ModeMutex })
+		return []Queue{
+			{Path: "/k", Nodes: []Node{lineNode(0, ModeMutex, "s", true), lineNode(1, ModeMutex, "o0", false)}}, q,
+			{Path: "/m", Nodes: []Node{lineNode(0, ModeMutex, q.Nodes[n-5].OwnerID, true), lineNode(1, ModeMutex, "s", false)}},
+		}
+	},
 	// Pairs in deadlock, all of whom wait in one line besides.
 	"pairs": func(n int) []Queue {
 		k := n / 6
-		queues := []Queue{oneLine(2*k, func(int) Mode { return ModeRead })}
+		queues := []Queue{oneLine(2*k, func(int) Mode { return ModeMutex })}
 		for i := range k {
 			a, b := fmt.Sprint("o", 2*i), fmt.Sprint("o", 2*i+1)
 			queues = append(queues,
@@ -80,7 +88,7 @@ func TestLoopsAreLinear(t *testing.T) {
 			if g.err != nil {
 				t.Fatal(g.err)
 			}
-			want := map[string]int{"one circle": 1, "ring": 1, "pairs": n / 6}[name]
+			want := map[string]int{"one circle": 1, "ring": 1, "round the line": 1, "pairs": n / 6}[name]
 			if len(loops) != want {
 				t.Fatalf("%s: %d loops, want %d", name, len(loops), want)
 			}
