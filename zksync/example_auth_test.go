@@ -21,8 +21,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// An administrator makes a directory in which one user may lock. The user's
-// program makes its locks there; another user's can't.
+// An administrator makes a node below which one user may make locks. The user's
+// program makes them there; another user's can't.
 func ExampleWithAuth() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -32,7 +32,7 @@ func ExampleWithAuth() {
 	}
 	defer admin.Close()
 	acl := append(zk.DigestACL(zk.PermAll, "admin", "sesame"),
-		zk.DigestACL(zk.PermCreate|zk.PermDelete|zk.PermRead, "billing", "mellon")...)
+		zk.DigestACL(zk.PermCreate, "billing", "mellon")...)
 	if _, err := admin.Conn().Create("/billing", nil, 0, acl); err != nil {
 		log.Fatal(err)
 	}
