@@ -212,6 +212,7 @@ func TestACL(t *testing.T) {
 		friend := z.dial(t, zksync.WithAuth("digest", []byte("user:secret")))
 		stranger := z.dial(t)
 		p := lockPath(t)
+		made(t, z.raw(t), path.Dir(p)) // which other tests use
 		acl := zksync.WithACL(zk.DigestACL(zk.PermAll, "user", "secret")...)
 		m := zksync.NewMutex(friend, p, acl)
 		free(t, m)

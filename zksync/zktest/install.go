@@ -82,15 +82,17 @@ func findRelease(java, home string) (Installation, error) {
 }
 
 // findDebian takes Debian's jar, whose manifest names all it needs but a
-// binding for its log.
+// binding for its log and two parts of Netty, which serves TLS.
 func findDebian(java, dir string) (Installation, error) {
 	jar := filepath.Join(dir, "zookeeper.jar")
 	if _, err := os.Stat(jar); err != nil {
 		return Installation{}, notFound("ZooKeeper", "ZOOKEEPER_HOME (empty) and "+jar)
 	}
 	in := Installation{Java: java, ClassPath: []string{jar}, Home: dir}
-	if binding := filepath.Join(dir, "slf4j-simple.jar"); fileExists(binding) {
-		in.ClassPath = append(in.ClassPath, binding)
+	for _, name := range []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"} {
+		if more := filepath.Join(dir, name); fileExists(more) {
+			in.ClassPath = append(in.ClassPath, more)
+		}
 	}
 	return in, nil
 }
