@@ -22,7 +22,7 @@ func (w *world) unawareLocked(x want) bool {
 	if x.p.murky > 0 || time.Since(x.p.clear) < timeout/3 {
 		return w.forcedLocked(x)
 	}
-	return w.takenLocked(x, 4*w.latency+20*time.Millisecond) || x.p.dead.Load() || x.p.closing.Load()
+	return w.takenLocked(x, 4*w.latency+20*time.Millisecond+8*x.p.slow) || x.p.dead.Load() || x.p.closing.Load()
 }
 
 // forcedLocked reports whether a lock of the process was taken away so short a

@@ -112,6 +112,7 @@ func (w *world) listen(over <-chan struct{}) {
 			return
 		case <-time.After(timeout / 12):
 		}
+		w.checkClosed()
 		w.mu.Lock()
 		for _, p := range w.paths {
 			for _, c := range w.active[p] {
