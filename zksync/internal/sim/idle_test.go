@@ -19,7 +19,7 @@ func (w *world) checkIdle(idle map[string]int) {
 	defer w.mu.Unlock()
 	for i, p := range w.paths {
 		why := w.idleLocked(i, lines[p])
-		if why == "" || time.Since(w.crash) < timeout+2*tick {
+		if why == "" || time.Since(w.crash) < w.slowest()+2*tick {
 			idle[p] = 0
 			continue
 		}

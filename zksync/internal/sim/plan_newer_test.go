@@ -120,10 +120,16 @@ func (p *plan) closes(slot int, at time.Duration) {
 	l.end, l.at = "close", at
 }
 
+// longPatience is a session timeout that is longer than Close takes.
+const longPatience = 3 * timeout
+
 // An adapted program's processes have a client of their own. Many of them close
 // their session while something is under way; the client lives on.
 func dressAdapted(r *rand.Rand, p *plan) {
 	p.dressFamily(r)
+	if p.patience == 0 && r.IntN(2) == 0 {
+		p.patience = longPatience
+	}
 	p.each(func(_ int, l *life) {
 		l.own = p.story != "" || r.IntN(4) > 0
 		if p.story == "" && l.end == "" && r.IntN(2) == 0 {
@@ -175,8 +181,10 @@ func prepareInspected(r *rand.Rand, p *plan) {
 // process as a rule, and a peer looks who has it.
 func dressInspected(r *rand.Rand, p *plan) {
 	p.limits = make([]int64, len(p.paths))
+	last := len(p.slots) - 1
+	p.slots[last] = p.slots[last][:1]
 	p.each(func(slot int, l *life) {
-		if slot == len(p.slots)-1 {
+		if slot == last {
 			l.end = "" // it looks on to the end
 			for len(l.programs) < 2 {
 				l.programs = append(l.programs, nil)

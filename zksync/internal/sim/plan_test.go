@@ -30,7 +30,8 @@ type plan struct {
 	slots   [][]life // processes that follow each other in one place
 	faults  []fault
 
-	fixedLimit int64 // of the first path, for a story
+	patience   time.Duration // the session timeout of clients of their own, if longer
+	fixedLimit int64         // of the first path, for a story
 }
 
 // life is one process.
@@ -243,8 +244,11 @@ func (p plan) longest() time.Duration {
 	if p.kind == "hooked" {
 		sum *= 4
 	}
-	return sum + 6*timeout
+	return sum + 3*timeout + 3*p.slowest()
 }
+
+// slowest is the longest session timeout.
+func (p plan) slowest() time.Duration { return max(timeout, p.patience) }
 
 // longKinds take longer than their work.
 var longKinds = []string{"nested", "deadlocks", "inspect", "reenter", "revoke", "wrong", "zero"}

@@ -25,7 +25,17 @@ func closedOverCreate(r *rand.Rand, p *plan) {
 	p.stage(j, []op{{kind: "hold", wait: timeout, work: at + span(r, timeout)}})
 	p.closes(i, at+60*time.Millisecond+span(r, timeout/3))
 	p.faults = append(p.faults, fault{kind: pick(r, "deaf", "mute", "mute", "blackhole", "lose", "away"), slot: i, at: at,
-		lasts: 300*time.Millisecond + span(r, timeout/2), n: 12 * r.IntN(50)})
+		lasts: outlasts(r, p), n: 12 * r.IntN(50)})
+}
+
+// outlasts is how long a fault lasts that its client's session outlives: longer
+// than Close as a rule.
+func outlasts(r *rand.Rand, p *plan) time.Duration {
+	if r.IntN(3) == 0 {
+		return 300*time.Millisecond + span(r, timeout/2)
+	}
+	p.patience = longPatience
+	return closeLimit - 800*time.Millisecond + span(r, timeout/2)
 }
 
 // A session is closed while a deletion is on its way, or its answer lost.
@@ -38,7 +48,7 @@ func closedOverDelete(r *rand.Rand, p *plan) {
 	p.stage(j, []op{sleep(100 * time.Millisecond), {kind: pick(r, "hold", "lock"), wait: 2 * timeout, work: span(r, timeout)}})
 	p.closes(i, at+span(r, timeout/3))
 	p.faults = append(p.faults, fault{kind: pick(r, "deaf", "mute", "blackhole", "lose", "away"), slot: i, at: at,
-		lasts: 300*time.Millisecond + span(r, timeout/2), n: 12*r.IntN(50) + 9*r.IntN(2)})
+		lasts: outlasts(r, p), n: 12*r.IntN(50) + 9*r.IntN(2)})
 }
 
 // Several wait when their session is closed.

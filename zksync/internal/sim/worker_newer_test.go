@@ -303,7 +303,7 @@ func (k *worker) heard(h *zksync.Hold, ctx context.Context, asked time.Time, who
 	if ctx == nil {
 		return
 	}
-	if cause := context.Cause(ctx); !errors.Is(cause, zksync.ErrRevoked) {
+	if cause := context.Cause(ctx); !errors.Is(cause, zksync.ErrRevoked) && !errors.Is(cause, context.DeadlineExceeded) {
 		w.wrongLocked("revoked: the context of %s has the cause %v", who, cause)
 	}
 }
@@ -328,7 +328,7 @@ func (w *world) checkTwinsLocked(c *claim, lines map[string][]standing) {
 			switch {
 			case at >= 0:
 				w.kazooTwin.Store(node, lines[s.path][at].node)
-			case !w.takenLocked(c.want, excuse):
+			case !w.takenLocked(c.want, w.excuse()):
 				w.wrongLocked("kazoo: %s holds %s by %s, of which kazoo sees nothing", c.who, s.path, node)
 			}
 		}

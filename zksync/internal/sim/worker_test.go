@@ -131,7 +131,7 @@ func (k *worker) step(o op) {
 			k.plain(o, c)
 		}
 	case "trylock":
-		short, cancel := context.WithTimeout(w.bg, timeout/3)
+		short, cancel := context.WithTimeout(w.bg, w.slowest()/3)
 		defer cancel()
 		at, ok := k.call(o, &x, short, func() error {
 			if !m.TryLock() {

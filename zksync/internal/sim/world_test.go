@@ -102,7 +102,7 @@ func (w *world) run() {
 	ended := make(chan struct{})
 	go func() { lives.Wait(); close(ended) }()
 	limit := time.After(w.longest())
-	settled := time.After(timeout + 3*tick) // whose session is over by then, it knows
+	settled := time.After(w.slowest() + 3*tick) // whose session is over by then, it knows
 	poll := time.NewTicker(timeout / 12)
 	defer poll.Stop()
 	calm := false
