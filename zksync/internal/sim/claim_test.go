@@ -148,6 +148,7 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	w.spellLocked(c)
 	for _, s := range c.seats {
 		w.active[s.path] = append(w.active[s.path], c)
+		w.grants[s.path]++
 	}
 	return c
 }

@@ -26,6 +26,8 @@ type newerWorld struct {
 	procs map[string]*process
 
 	spells  map[string][]*spell // of each path, the oldest first
+	grants  map[string]int      // of each path
+	looked  map[string]int      // grants at the last look for idle ones
 	stirs   int                 // faults that last
 	stirred time.Time           // the last change of these, or end of a process
 }
@@ -169,6 +171,16 @@ type hooks struct {
 	nth    int    // how often it was called before
 }
 
+// slowHook is how long a function of a tracer takes, at most.
+func (p plan) slowHook() (slow time.Duration) {
+	p.each(func(_ int, l *life) {
+		if l.hooks != nil {
+			slow = max(slow, l.hooks.slow)
+		}
+	})
+	return slow
+}
+
 // hookNames are the functions that may close a session.
 var hookNames = []string{"Session", "AcquireStart", "AcquireEnd", "Blocked", "HoldStart", "HoldEnd",
 	"ReleaseStart", "ReleaseEnd", "Handoff", "Cleanup"}
@@ -197,6 +209,9 @@ func (p *process) tracer(l life) *zksync.Tracer {
 			p.w.log("%s: its tracer's %s closes the session", p.name, name)
 			p.w.hooking.Add(1)
 			defer p.w.hooking.Done()
+			p.w.mu.Lock()
+			p.w.crash = time.Now().Add(closeLimit) // its nodes may stand until then
+			p.w.mu.Unlock()
 			p.w.log("%s: the Close of its tracer: %v", p.name, p.close())
 		}
 	}
