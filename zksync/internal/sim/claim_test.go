@@ -23,6 +23,7 @@ type claim struct {
 	session int64        // of the process, at the grant
 	takes   int          // how often it had been taken away from somebody, at the grant
 	joins   int          // of the plain ones that share it, at the grant
+	spell   *spell
 
 	over  bool // guarded by w.mu, as the rest
 	void  bool // the node had gone when it was granted, which could not be known
@@ -69,7 +70,7 @@ func (c *claim) node() string {
 func (c *claim) standsAt(path string) bool {
 	for _, s := range c.seats {
 		if s.path == path {
-			return slices.ContainsFunc(s.nodes, c.w.exists)
+			return slices.ContainsFunc(s.nodes, c.w.whole)
 		}
 	}
 	return false
@@ -90,8 +91,8 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 			beside = nil // a lock of its own
 		}
 	}
-	c := &claim{w: w, want: want{p: x.p, weight: x.weight}, who: k.name, m: m, hold: h, at: call, beside: beside,
-		session: k.p.s.Load().ID()}
+	c := &claim{w: w, want: want{p: x.p, weight: x.weight, owner: x.owner}, who: k.name, m: m, hold: h, at: call, beside: beside,
+		session: k.p.session()}
 	if beside != nil {
 		c.who += " reading"
 	}
@@ -130,6 +131,7 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	}
 	if stands {
 		w.checkTurnLocked(c, lines)
+		w.checkTwinsLocked(c, lines)
 	}
 	for _, s := range c.seats {
 		if s.mode == asPermit {
@@ -143,8 +145,10 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	}
 	c.maybe = forced // another node of the process may stand for its own
 	w.joinLocked(c)
+	w.spellLocked(c)
 	for _, s := range c.seats {
 		w.active[s.path] = append(w.active[s.path], c)
+		w.grants[s.path]++
 	}
 	return c
 }
@@ -174,6 +178,7 @@ func (w *world) endLocked(c *claim) bool {
 		return false
 	}
 	c.over = true
+	w.endSpellLocked(c)
 	for _, s := range c.seats {
 		w.active[s.path] = slices.DeleteFunc(w.active[s.path], func(o *claim) bool { return o == c })
 	}

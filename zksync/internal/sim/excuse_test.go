@@ -9,7 +9,7 @@ import (
 
 // excuse is for how long after a lock was taken away by force its holder may
 // not know it.
-const excuse = timeout/2 + 700*time.Millisecond
+func (p plan) excuse() time.Duration { return p.slowest()/2 + 700*time.Millisecond }
 
 // blurs are the faults under which what a process goes by may be any age: it is
 // connected, and doesn't hear.
@@ -22,13 +22,13 @@ func (w *world) unawareLocked(x want) bool {
 	if x.p.murky > 0 || time.Since(x.p.clear) < timeout/3 {
 		return w.forcedLocked(x)
 	}
-	return w.takenLocked(x, 4*w.latency+20*time.Millisecond) || x.p.dead.Load() || x.p.closing.Load()
+	return w.takenLocked(x, 4*w.latency+20*time.Millisecond+8*x.p.slow) || x.p.dead.Load() || x.p.closing.Load()
 }
 
 // forcedLocked reports whether a lock of the process was taken away so short a
 // time ago that it need not know.
 func (w *world) forcedLocked(x want) bool {
-	return w.takenLocked(x, excuse) || x.p.dead.Load() || x.p.closing.Load()
+	return w.takenLocked(x, w.excuse()) || x.p.dead.Load() || x.p.closing.Load()
 }
 
 func (w *world) takenLocked(x want, ago time.Duration) bool {

@@ -12,6 +12,9 @@ import (
 // inflict does one fault, and takes it back.
 func (w *world) inflict(f fault) {
 	time.Sleep(f.at)
+	if f.kind == "none" {
+		return
+	}
 	p := w.slots[f.slot].now()
 	path := w.paths[f.path]
 	some := p.doors[:] // one, or both
@@ -19,6 +22,8 @@ func (w *world) inflict(f fault) {
 		some = p.doors[f.n%3-1 : f.n%3]
 	}
 	w.log("fault %v to %s", f, p.name)
+	w.stir(1)
+	defer w.stir(-1)
 	if slices.Contains(blurs, f.kind) {
 		w.mu.Lock()
 		p.murky++
@@ -49,8 +54,8 @@ func (w *world) inflict(f fault) {
 	switch f.kind {
 	case "expire":
 		w.take(p.name)
-		if s := p.s.Load(); s != nil {
-			w.srv.Expire(s.ID())
+		if id := p.session(); id != 0 {
+			w.srv.Expire(id)
 		}
 	case "disconnect":
 		for _, d := range some {

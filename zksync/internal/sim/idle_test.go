@@ -19,11 +19,14 @@ func (w *world) checkIdle(idle map[string]int) {
 	defer w.mu.Unlock()
 	for i, p := range w.paths {
 		why := w.idleLocked(i, lines[p])
-		if why == "" || time.Since(w.crash) < timeout+2*tick {
+		// Holders with slow tracers may come and go between two looks.
+		busy := w.kind == "hooked" && w.grants[p] != w.looked[p]
+		w.looked[p] = w.grants[p]
+		if why == "" || busy || time.Since(w.crash) < w.slowest()+2*tick {
 			idle[p] = 0
 			continue
 		}
-		if idle[p]++; idle[p] == idleFor {
+		if idle[p]++; idle[p] == idleFor+int(8*w.slowHook()/(timeout/12)) {
 			w.wrongLocked("idle: %s: for T/2 %s", p, why)
 		}
 	}
@@ -112,6 +115,7 @@ func (w *world) listen(over <-chan struct{}) {
 			return
 		case <-time.After(timeout / 12):
 		}
+		w.checkClosed()
 		w.mu.Lock()
 		for _, p := range w.paths {
 			for _, c := range w.active[p] {

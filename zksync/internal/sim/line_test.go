@@ -30,11 +30,12 @@ type standing struct {
 	czxid   int64
 	session int64
 	data    []byte
+	twin    bool // the second node of one of ours, for kazoo's eyes
 }
 
 // The checker has its own idea of names, so as not to share the library's.
 func parseNode(name string) (n standing, ok bool) {
-	for mark, mode := range map[string]string{"-lock-": asMutex, "__WRIT__": asWriter, "__READ__": asReader, "-permit-": asPermit} {
+	for mark, mode := range map[string]string{"-lock-": asMutex, "__lock__": asMutex, "__WRIT__": asWriter, "__READ__": asReader, "-permit-": asPermit} {
 		attempt, rest, found := strings.Cut(name, mark)
 		if !found {
 			continue
@@ -72,6 +73,7 @@ func (w *world) line(path string) (line []standing) {
 			data, stat, stands := w.srv.Get(n.node)
 			if stands {
 				n.data, n.czxid, n.session = data, stat.Czxid, stat.EphemeralOwner
+				n.twin = strings.Contains(name, "__lock__") && !strings.Contains(string(data), `"kazoo"`)
 				line = append(line, n)
 			}
 		}
@@ -98,7 +100,7 @@ func entitled(line []standing, mode string) (in []standing) {
 				in = append(in, n)
 			}
 		case alone(n.mode):
-			if n.mode == mode && i == 0 {
+			if n.mode == mode && i == 0 && !n.twin {
 				in = append(in, n)
 			}
 			bar = min(bar, n.seq)
@@ -123,7 +125,7 @@ func (w *world) parts(n standing) (count int) {
 
 // of is those of a process.
 func of(p *process, line []standing) []standing {
-	return slices.DeleteFunc(slices.Clone(line), func(n standing) bool { return !p.made(n.data) })
+	return slices.DeleteFunc(slices.Clone(line), func(n standing) bool { return !p.made(n) })
 }
 
 func weigh(line []standing) (sum int64) {
@@ -138,5 +140,11 @@ func (w *world) exists(node string) bool {
 	return ok
 }
 
-// made reports whether a node's data is of this process.
-func (p *process) made(data []byte) bool { return strings.Contains(string(data), `"id":"`+p.name+`"`) }
+// made reports whether a node is of this process: by its data, unless somebody
+// has written over that.
+func (p *process) made(n standing) bool {
+	if maker, ok := p.w.makers.Load(n.node); ok {
+		return maker == p.name
+	}
+	return strings.Contains(string(n.data), `"id":"`+p.name+`"`)
+}

@@ -74,7 +74,12 @@ func (p *plan) dress(r *rand.Rand) {
 }
 
 // limitOf is the limit of a semaphore as it is in a place.
-func (p *plan) limitOf(path, slot int) int64 { return max(p.limits[path]-p.less[slot], 1) }
+func (p *plan) limitOf(path, slot int) int64 {
+	if len(p.less) == 0 {
+		return max(p.limits[path], 1)
+	}
+	return max(p.limits[path]-p.less[slot], 1)
+}
 
 func (p *plan) dressOp(r *rand.Rand, slot int, o *op) {
 	if o.on != "" || o.kind == "sleep" {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +19,7 @@ const (
 type plan struct {
 	seed    uint64
 	full    bool
+	kind    string // one of the newer kinds, or ""
 	family  string // "": mutexes alone
 	story   string
 	paths   []string
@@ -28,7 +30,8 @@ type plan struct {
 	slots   [][]life // processes that follow each other in one place
 	faults  []fault
 
-	fixedLimit int64 // of the first path, for a story
+	patience   time.Duration // the session timeout of clients of their own, if longer
+	fixedLimit int64         // of the first path, for a story
 }
 
 // life is one process.
@@ -36,6 +39,9 @@ type life struct {
 	end      string // "", "crash", "close" or "shutdown"
 	at       time.Duration
 	programs [][]op // of its goroutines
+	own      bool   // its session is on a client of its own
+	kazoo    bool   // it has no session: it speaks for kazoo
+	hooks    *hooks // of its tracer
 }
 
 // op is one step of a goroutine.
@@ -50,6 +56,7 @@ type op struct {
 	again  bool          // enters again on the way; of two, gives the second back first
 	held   bool          // of two: with handles
 	cut    bool          // cancelled when somebody gives the lock back
+	named  bool          // for an owner whose name is known
 }
 
 func (o op) String() string {
@@ -65,6 +72,12 @@ func (o op) String() string {
 	}
 	if o.kind != "done" {
 		text += fmt.Sprintf(" for %v", o.work)
+	}
+	if o.named {
+		text += " by name"
+	}
+	if o.kind == "nested" {
+		text += fmt.Sprintf(", then %d", o.parts[0].path)
 	}
 	switch {
 	case o.again && (o.kind == "do" || o.kind == "as"):
@@ -108,9 +121,12 @@ const (
 // processes with all their goroutines, and faults.
 func newPlan(seed uint64, full bool) plan {
 	var p plan
-	if n := seed / 2; seed%2 == 0 {
+	switch n := seed / 2; {
+	case seed >= newer:
+		p = newerPlan(seed-newer, full)
+	case seed%2 == 0:
 		p = mutexPlan(n, full)
-	} else {
+	default:
 		p = familyPlan(n, seed, full)
 	}
 	p.seed, p.full = seed, full
@@ -218,20 +234,32 @@ func (p plan) longest() time.Duration {
 			for _, ops := range l.programs {
 				for _, o := range ops {
 					sum += o.work + 200*time.Millisecond
+					if slices.Contains(longKinds, o.kind) {
+						sum += 2*o.work + o.wait + 2*timeout
+					}
 				}
 			}
 		}
 	}
-	return sum + 6*timeout
+	if p.kind == "hooked" {
+		sum *= 4
+	}
+	return sum + 3*timeout + 3*p.slowest()
 }
+
+// slowest is the longest session timeout.
+func (p plan) slowest() time.Duration { return max(timeout, p.patience) }
+
+// longKinds take longer than their work.
+var longKinds = []string{"nested", "deadlocks", "inspect", "reenter", "revoke", "wrong", "zero"}
 
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s paths %v, limits %v less %v, handoff %d, latency %v, story %q\n",
-		p.seed, p.family, p.paths, p.limits, p.less, p.handoff, p.latency, p.story)
+	fmt.Fprintf(&b, "seed %d: %s %s paths %v, limits %v less %v, handoff %d, latency %v, story %q\n",
+		p.seed, p.kind, p.family, p.paths, p.limits, p.less, p.handoff, p.latency, p.story)
 	for i, lives := range p.slots {
 		for j, l := range lives {
-			fmt.Fprintf(&b, "  process %d.%d", i, j)
+			fmt.Fprintf(&b, "  process %d.%d%s", i, j, l.what())
 			if l.end != "" {
 				fmt.Fprintf(&b, ", %s after %v", l.end, l.at)
 			}
@@ -245,6 +273,23 @@ func (p plan) String() string {
 		fmt.Fprintf(&b, "  fault f%d %v\n", i, f)
 	}
 	return b.String()
+}
+
+// what is what is special about a process.
+func (l life) what() (text string) {
+	if l.own {
+		text += ", on a client of its own"
+	}
+	if l.kazoo {
+		text += ", kazoo"
+	}
+	if l.hooks != nil {
+		text += fmt.Sprintf(", hooks of %v", l.hooks.slow)
+		if l.hooks.closes != "" {
+			text += fmt.Sprintf(", Close by %s %d", l.hooks.closes, l.hooks.nth)
+		}
+	}
+	return text
 }
 
 // drop leaves a part of the plan out: "p1", "p1.0" or "p1.0/2", as String calls

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,6 +23,7 @@ var (
 	simCount    = flag.Uint64("sim.programs", 0, "how many programs TestPrograms runs, however long that takes")
 	simFirst    = flag.Uint64("sim.first", 1, "the seed of the first program; 0: a random one")
 	simFull     = flag.Bool("sim.full", false, "only programs of 4 sessions with 4 goroutines each, and faults")
+	simKind     = flag.String("sim.kind", "", "only programs of one kind: "+strings.Join(kindNames(), ", "))
 	simParallel = flag.Int("sim.parallel", runtime.GOMAXPROCS(0), "how many programs TestPrograms runs at a time")
 	simAll      = flag.Bool("sim.all", false, "don't stop at the first program that fails")
 	simSeed     = flag.Uint64("sim.seed", 0, "the one program that TestPrograms runs, with its trace")
@@ -68,17 +70,24 @@ func TestPrograms(t *testing.T) {
 	if first == 0 {
 		first = 1 + rand.Uint64N(1<<40)
 	}
-	var next atomic.Uint64
+	if *simKind != "" && !slices.Contains(kindNames(), *simKind) {
+		t.Fatalf("-sim.kind: no %q, but %q", *simKind, kindNames())
+	}
+	var next, taken atomic.Uint64
 	start := time.Now()
 	more := func() (seed uint64, ok bool) {
 		if t.Failed() && !*simAll || *simCount == 0 && time.Since(start) > *simFor {
 			return 0, false
 		}
-		n := next.Add(1)
-		if *simCount > 0 && n > *simCount {
+		if n := taken.Add(1); *simCount > 0 && n > *simCount {
 			return 0, false
 		}
-		return first + n - 1, true
+		for {
+			seed = seedOf(first, next.Add(1)-1)
+			if *simKind == "" || *simKind == newPlan(seed, *simFull).kindName() {
+				return seed, true
+			}
+		}
 	}
 	var done atomic.Uint64
 	t.Run("at once", func(t *testing.T) {
@@ -93,7 +102,7 @@ func TestPrograms(t *testing.T) {
 		}
 	})
 	n, took := done.Load(), time.Since(start)
-	t.Logf("%d programs, seeds %d to %d, in %v: %.0f a second", n, first, first+n-1,
+	t.Logf("%d programs, seeds %d to %d, in %v: %.0f a second", n, first, seedOf(first, next.Load()-1),
 		took.Round(time.Millisecond), float64(n)/took.Seconds())
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 )
@@ -18,6 +19,8 @@ type want struct {
 	p      *process
 	seats  []seat
 	weight int64
+	owner  string    // whose name is known
+	since  time.Time // it waits
 }
 
 func (x want) on(path string) (mode string, ok bool) {
@@ -74,6 +77,9 @@ func (k *worker) locker(path, mode string) zksync.Locker {
 	case asReader:
 		return zksync.NewRWMutex(s, path).RLocker()
 	}
+	if k.p.w.kind == "kazoo" {
+		return zksync.NewMutex(s, path, zksync.WithKazooQueue())
+	}
 	return zksync.NewMutex(s, path)
 }
 
@@ -100,6 +106,10 @@ func (k *worker) target(o op) (x want, m lock, all zksync.Locker) {
 		}
 		x.seats = []seat{{path: path, mode: mode}}
 		all = k.locker(path, mode)
+	}
+	if o.named {
+		x.owner = k.newName()
+		all = all.As(zksync.NewOwner(x.owner))
 	}
 	return x, all, all
 }

@@ -12,8 +12,9 @@ import (
 
 // worker is a goroutine of a process.
 type worker struct {
-	p    *process
-	name string
+	p      *process
+	name   string
+	owners int // how many names it has had
 }
 
 func (k *worker) run(ops []op) {
@@ -39,6 +40,8 @@ func (k *worker) allowed(o op, err error) bool {
 		return true
 	case errors.Is(err, zksync.ErrClosed):
 		return k.p.closing.Load()
+	case w.kind == "misuse" && clash(err):
+		return true
 	case errors.Is(err, zksync.ErrSequenceExhausted):
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -64,6 +67,7 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 	w := k.p.w
 	w.mu.Lock()
 	w.waits[x] = true
+	x.since = time.Now()
 	stamp = w.nextLocked()
 	w.mu.Unlock()
 	err := func() (err error) {
@@ -88,7 +92,8 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 			w.wrong("error: %s: %s: %v", k.name, o.kind, err)
 		}
 	}
-	if end, has := ctx.Deadline(); has && time.Now().After(end.Add(100*time.Millisecond)) {
+	byTracer := w.kind == "hooked" && k.p.closing.Load() // which may have the call wait for its Close
+	if end, has := ctx.Deadline(); has && !byTracer && time.Now().After(end.Add(100*time.Millisecond+8*k.p.slow)) {
 		w.wrong("deadline: %s: %s returned %v after it", k.name, o.kind, time.Since(end))
 	}
 	return stamp, err == nil
@@ -127,7 +132,7 @@ func (k *worker) step(o op) {
 			k.plain(o, c)
 		}
 	case "trylock":
-		short, cancel := context.WithTimeout(w.bg, timeout/3)
+		short, cancel := context.WithTimeout(w.bg, w.slowest()/3)
 		defer cancel()
 		at, ok := k.call(o, &x, short, func() error {
 			if !m.TryLock() {
@@ -152,6 +157,8 @@ func (k *worker) step(o op) {
 		k.downgrade(o, x.seats[0].path, ctx)
 	case "upgrade":
 		k.upgrade(o, x.seats[0].path, ctx)
+	default:
+		k.newer(o, x, m, ctx)
 	}
 }
 

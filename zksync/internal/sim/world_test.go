@@ -3,16 +3,10 @@ package sim
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
-	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
@@ -45,32 +39,8 @@ type world struct {
 	writes history
 	spent  map[string]bool // paths whose numbers were used up
 	crash  time.Time       // the last one
-}
 
-// slot is a place where one process runs at a time.
-type slot struct {
-	mu   sync.Mutex
-	proc *process // guarded by mu
-}
-
-func (s *slot) now() *process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.proc
-}
-
-// process is a program with its session.
-type process struct {
-	w       *world
-	name    string
-	slot    int
-	s       atomic.Pointer[zksync.Session]
-	doors   [2]*zktest.Door
-	dead    atomic.Bool // crashed: what it thinks counts no more
-	closing atomic.Bool
-	murky   int                           // guarded by w.mu: faults under which news may take any time
-	clear   time.Time                     // guarded by w.mu: when the last of these was over
-	hang    atomic.Pointer[chan struct{}] // what the next dial waits for
+	newerWorld
 }
 
 // simulate runs a plan, and returns what became of it.
@@ -80,6 +50,7 @@ func simulate(t *testing.T, p plan) *world {
 		taken: make(map[string]time.Time), broken: make(map[string]time.Time), fences: make(map[string]int64),
 		stores: make(map[string]*store), spent: make(map[string]bool),
 		cuts: make(map[string][]context.CancelFunc), takes: make(map[string]int), joins: make(map[string]int),
+		newerWorld: newerWorld{grants: make(map[string]int), looked: make(map[string]int), procs: make(map[string]*process), spells: make(map[string][]*spell)},
 	}
 	late := time.AfterFunc(endless, func() { panic("no end of: " + p.again()) })
 	defer late.Stop()
@@ -89,7 +60,10 @@ func simulate(t *testing.T, p plan) *world {
 			fmt.Fprintf(os.Stderr, "%s\n%s\n%s\n", p.again(), p, strings.Join(w.trace, "\n"))
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { w.run() })
+	if w.runs(t); len(w.hung) > 0 {
+		ended = true
+		return w
+	}
 	ended = true
 	w.check()
 	return w
@@ -128,7 +102,7 @@ func (w *world) run() {
 	ended := make(chan struct{})
 	go func() { lives.Wait(); close(ended) }()
 	limit := time.After(w.longest())
-	settled := time.After(timeout + 3*tick) // whose session is over by then, it knows
+	settled := time.After(w.slowest() + 3*tick) // whose session is over by then, it knows
 	poll := time.NewTicker(timeout / 12)
 	defer poll.Stop()
 	calm := false
@@ -152,117 +126,13 @@ loop:
 	w.settle()
 	for _, s := range w.slots {
 		if p := s.now(); p.s.Load() != nil && !p.closing.Swap(true) {
-			if err := p.s.Load().Close(); err != nil {
+			if err := p.close(); err != nil {
 				w.wrong("close of %s: %v", p.name, err)
 			}
 		}
 	}
 	<-ended
-}
-
-// launch makes a process; its session is made in the slot.
-func (w *world) launch(slot, n int) *process {
-	p := &process{w: w, slot: slot, name: fmt.Sprintf("p%d.%d", slot, n)}
-	for i := range p.doors {
-		p.doors[i] = w.srv.Door()
-		p.doors[i].Latency(w.latency)
-	}
-	return p
-}
-
-// inhabit runs the processes of a slot, one after the other.
-func (w *world) inhabit(i int, s *slot) {
-	for n, l := range w.plan.slots[i] {
-		p := s.now()
-		if n > 0 {
-			p = w.launch(i, n)
-			s.mu.Lock()
-			s.proc = p
-			s.mu.Unlock()
-		}
-		p.live(l)
-	}
-}
-
-func (p *process) dial(network, addr string, d time.Duration) (net.Conn, error) {
-	if until := p.hang.Swap(nil); until != nil {
-		<-*until
-	}
-	i := 0
-	if strings.HasPrefix(addr, "10.0.0.2") {
-		i = 1
-	}
-	return p.doors[i].Dial(network, addr, d)
-}
-
-// live is the whole life of a process. What it leaves running after a crash is
-// waited for too.
-func (p *process) live(l life) {
-	w := p.w
-	s, err := zksync.Dial(w.bg, []string{"10.0.0.1", "10.0.0.2"}, zksync.WithDialer(p.dial), zksync.WithSessionTimeout(timeout),
-		zksync.WithIdentity(p.name), zksync.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
-		zksync.WithLockDefaults(zksync.WithHandoff(w.handoff)))
-	if err != nil {
-		w.wrong("%s: dial: %v", p.name, err)
-		return
-	}
-	p.s.Store(s)
-	w.log("%s begins: session %#x", p.name, s.ID())
-	var wg sync.WaitGroup
-	for g, ops := range l.programs {
-		wg.Go(func() { (&worker{p: p, name: fmt.Sprintf("%s/%d", p.name, g)}).run(ops) })
-	}
-	ended := make(chan struct{})
-	go func() { wg.Wait(); close(ended) }()
-	defer func() { <-ended }()
-	if l.end == "" {
-		return
-	}
-	select {
-	case <-ended:
-	case <-time.After(l.at):
-	}
-	p.end(l.end)
-}
-
-func (p *process) end(how string) {
-	w := p.w
-	w.log("%s: %s", p.name, how)
-	switch how {
-	case "crash":
-		// For the others it has vanished; here its goroutines have to end.
-		w.mu.Lock()
-		p.dead.Store(true)
-		w.crash = time.Now()
-		p.closing.Store(true)
-		for _, cs := range w.active {
-			for _, c := range slices.Clone(cs) {
-				if c.p == p {
-					w.endLocked(c)
-				}
-			}
-		}
-		w.mu.Unlock()
-		for _, d := range p.doors {
-			d.Refuse(true)
-			d.Blackhole(true, true)
-		}
-		_ = p.s.Load().Close()
-		return
-	case "shutdown":
-		ctx, cancel := context.WithTimeout(w.bg, timeout)
-		p.closing.Store(true)
-		err := p.s.Load().Shutdown(ctx)
-		cancel()
-		if err != nil {
-			w.log("%s: %v", p.name, err)
-		}
-	}
-	p.closing.Store(true)
-	if err := p.s.Load().Close(); err != nil {
-		w.log("%s: %v", p.name, err)
-	}
-	w.log("%s is closed", p.name)
+	w.outlive()
 }
 
 // log adds to the trace.

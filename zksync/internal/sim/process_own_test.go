@@ -1,0 +1,233 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync"
+)
+
+// newerWorld is what the newer kinds of program add to a world.
+type newerWorld struct {
+	makers    sync.Map       // of nodes whose data does not say: the name of the process
+	kazooTwin sync.Map       // of held nodes: the one for the eyes of kazoo
+	hooking   sync.WaitGroup // Closes by a tracer
+	hung      string         // where the goroutines are that hang
+
+	// Guarded by mu.
+	procs map[string]*process
+
+	spells  map[string][]*spell // of each path, the oldest first
+	grants  map[string]int      // of each path
+	looked  map[string]int      // grants at the last look for idle ones
+	stirs   int                 // faults that last
+	stirred time.Time           // the last change of these, or end of a process
+}
+
+// runs runs the plan in a bubble. A Close that hangs, or a goroutine that does not
+// end, fails the program alone: the bubble's panic says so.
+func (w *world) runs(t *testing.T) {
+	defer func() {
+		if p := recover(); p != nil {
+			if !strings.Contains(fmt.Sprint(p), "deadlock") {
+				panic(p)
+			}
+			buf := make([]byte, 1<<20)
+			w.hung = string(buf[:runtime.Stack(buf, true)])
+			w.trace = append(w.trace, w.hung)
+			w.bad = append(w.bad, fmt.Sprintf("hung: %v", p))
+		}
+	}()
+	synctest.Test(t, func(*testing.T) { w.run() })
+}
+
+// stir notes that a fault begins (1) or ends (-1), or that a process does (0).
+func (w *world) stir(change int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stirs += change
+	w.stirred = time.Now()
+}
+
+// quietLocked reports whether there has been no fault for so long that none is
+// felt any more.
+func (w *world) quietLocked() bool {
+	return w.stirs == 0 && (w.stirred.IsZero() || time.Since(w.stirred) > 2*w.slowest())
+}
+
+// silent is a logger that says nothing.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// connect makes a client of the process's own, and waits for its session.
+func (p *process) connect() *zk.Conn {
+	client, _, err := zk.Connect([]string{"10.0.0.1", "10.0.0.2"}, p.w.slowest(), zk.WithDialer(p.dial),
+		zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		panic(err)
+	}
+	for client.State() != zk.StateHasSession {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return client
+}
+
+// closeLimit is how long Close may take.
+const closeLimit = 5 * time.Second
+
+// close closes the process's session, and looks at what has come of it.
+func (p *process) close() error {
+	w := p.w
+	begin := time.Now()
+	err := p.s.Load().Close()
+	if took := time.Since(begin); took > closeLimit+100*time.Millisecond+4*p.slow {
+		w.wrong("close: of %s took %v", p.name, took)
+	}
+	for _, node := range w.nodesOf(p) {
+		switch text := fmt.Sprint(err); {
+		case err == nil:
+			w.wrong("close: of %s says that nothing is left, and %s is there", p.name, node)
+		case !strings.Contains(text, node[:strings.LastIndexByte(node, '/')]):
+			w.wrong("close: of %s does not name %s: %v", p.name, node, err)
+		}
+	}
+	p.clean.Store(err == nil)
+	return err
+}
+
+// nodesOf returns the lock nodes that a process has made.
+func (w *world) nodesOf(p *process) (nodes []string) {
+	for _, path := range w.paths {
+		for _, name := range w.srv.Children(path) {
+			n := standing{node: path + "/" + name}
+			var ok bool
+			if n.data, _, ok = w.srv.Get(n.node); ok && p.made(n) {
+				nodes = append(nodes, n.node)
+			}
+		}
+	}
+	return nodes
+}
+
+// checkClosed looks for nodes that come up after a Close which had nothing left.
+func (w *world) checkClosed() {
+	w.mu.Lock()
+	var closed []*process
+	for _, p := range w.procs {
+		if p.clean.Load() {
+			closed = append(closed, p)
+		}
+	}
+	w.mu.Unlock()
+	for _, p := range closed {
+		if nodes := w.nodesOf(p); len(nodes) > 0 && p.clean.Swap(false) {
+			w.wrong("close: of %s said that nothing was left, and now there is %v", p.name, nodes)
+		}
+	}
+}
+
+// outlive ends the clients that have outlived their sessions, once nothing of
+// these is left, and waits for tracers that close theirs.
+func (w *world) outlive() {
+	var clients []*zk.Conn
+	w.mu.Lock()
+	for _, p := range w.procs {
+		if p.client != nil {
+			clients = append(clients, p.client)
+		}
+	}
+	w.mu.Unlock()
+	if len(clients) > 0 {
+		w.settle()
+	}
+	for _, c := range clients {
+		c.Close()
+	}
+	closed := make(chan struct{})
+	go func() { w.hooking.Wait(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(2 * closeLimit):
+		w.wrong("close: a Close by a tracer has not returned")
+	}
+	if w.kind == "hooked" {
+		time.Sleep(closeLimit) // for functions of tracers that nobody waits for
+	}
+}
+
+// hooks is a tracer that takes its time, and may close its session.
+type hooks struct {
+	slow   time.Duration
+	closes string // the function that closes
+	nth    int    // how often it was called before
+}
+
+// slowHook is how long a function of a tracer takes, at most.
+func (p plan) slowHook() (slow time.Duration) {
+	p.each(func(_ int, l *life) {
+		if l.hooks != nil {
+			slow = max(slow, l.hooks.slow)
+		}
+	})
+	return slow
+}
+
+// hookNames are the functions that may close a session.
+var hookNames = []string{"Session", "AcquireStart", "AcquireEnd", "Blocked", "HoldStart", "HoldEnd",
+	"ReleaseStart", "ReleaseEnd", "Handoff", "Cleanup"}
+
+// tracer is that of a process; nil: none.
+func (p *process) tracer(l life) *zksync.Tracer {
+	if p.w.kind == "inspected" {
+		return &zksync.Tracer{Blocked: func(_ context.Context, peer zksync.Peer) { p.w.checkPeer(p, peer) }}
+	}
+	if l.hooks == nil {
+		return nil
+	}
+	p.slow = l.hooks.slow
+	var mu sync.Mutex
+	left := l.hooks.nth
+	hook := func(name string) {
+		time.Sleep(p.slow)
+		if name != l.hooks.closes || p.s.Load() == nil {
+			return
+		}
+		mu.Lock()
+		left--
+		now := left < 0
+		mu.Unlock()
+		if now && !p.closing.Swap(true) {
+			p.w.log("%s: its tracer's %s closes the session", p.name, name)
+			p.w.hooking.Add(1)
+			defer p.w.hooking.Done()
+			p.w.mu.Lock()
+			p.w.crash = time.Now().Add(closeLimit) // its nodes may stand until then
+			p.w.mu.Unlock()
+			p.w.log("%s: the Close of its tracer: %v", p.name, p.close())
+		}
+	}
+	start := func(name string) func(context.Context, zksync.Acquire) context.Context {
+		return func(ctx context.Context, _ zksync.Acquire) context.Context { hook(name); return ctx }
+	}
+	return &zksync.Tracer{
+		AcquireStart: start("AcquireStart"),
+		Blocked:      func(context.Context, zksync.Peer) { hook("Blocked") },
+		AcquireEnd:   func(context.Context, zksync.Acquire, zksync.Result) { hook("AcquireEnd") },
+		HoldStart:    start("HoldStart"),
+		HoldEnd:      func(context.Context, zksync.Acquire, zksync.Ending) { hook("HoldEnd") },
+		ReleaseStart: start("ReleaseStart"),
+		ReleaseEnd:   func(context.Context, zksync.Acquire, error) { hook("ReleaseEnd") },
+		Handoff:      func(context.Context, zksync.Acquire) { hook("Handoff") },
+		Session:      func(zksync.SessionEvent) { hook("Session") },
+		Cleanup:      func(int) { hook("Cleanup") },
+	}
+}
