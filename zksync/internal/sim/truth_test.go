@@ -236,7 +236,7 @@ func (k *worker) cycles() (found map[string][]seenWait, ok bool) {
 	for _, cycle := range t.Cycles {
 		var waits []seenWait
 		key := ""
-		for _, x := range cycle {
+		for _, x := range cycle.Waits {
 			s := seenWait{Wait: x}
 			for i, name := range []string{x.Node, x.ForNode} {
 				_, stat, _ := w.srv.Get(path.Join(x.Path, name))
