@@ -36,7 +36,8 @@ type Multi struct {
 //
 // It panics without a lock, or if they are of several sessions. All must have
 // the same access list (WithACL), and their paths must be valid: otherwise every
-// use of the Multi fails.
+// use of the Multi fails. So it does, with a *SizeError, when there are so many
+// locks that one transaction can't hold them.
 func NewMulti(locks ...Locker) *Multi {
 	mu := &Multi{}
 	var names []string

@@ -56,6 +56,7 @@ const maxOutstanding = 1024
 type Conn struct {
 	cfg     Config
 	foreign bool // the client is the program's: no dialer, no event feed
+	limit   int  // the largest request, in bytes
 	slots   *semaphore.Weighted
 	life    context.Context // ends with Close
 	die     context.CancelFunc
@@ -84,6 +85,7 @@ func newConn(cfg Config) *Conn {
 	}
 	c := &Conn{
 		cfg:     cfg,
+		limit:   clientLimit,
 		slots:   semaphore.NewWeighted(maxOutstanding),
 		timeout: cfg.Timeout,
 		changed: make(chan struct{}),
