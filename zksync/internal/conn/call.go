@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,8 +127,9 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ran.After = c.state
-	if (quorum || defect.On(defect.ClockOfReads)) && proves(err) && ran.Session() != 0 && start.After(c.contact) {
-		c.contact = start
+	if (quorum || defect.On(defect.ClockOfReads)) && proves(err) && ran.Session() != 0 {
+		c.answered = time.Now()
+		c.contact = later(c.contact, start)
 	}
 	return ran, err
 }
@@ -269,35 +271,40 @@ func (c *Conn) Sync(path string) (Ran, error) {
 // Check asks the quorum, in one transaction, whether all of the nodes exist.
 // An answer, whatever it says, proves that the session lives; gone is the
 // first node that does not exist, or -1. Without permission to read a node
-// nothing is said of the nodes, only of the session.
+// nothing is said of those after it.
 func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
-	gone = -1
+	at, why, ran, err := c.check(paths)
+	if errors.Is(why, zk.ErrNoNode) {
+		return at, ran, err
+	}
+	return -1, ran, err
+}
+
+// check is Check, and says which node ended the transaction, and why: of those
+// before it, all exist, and of those after it nothing is known. zk.ErrNoAuth is
+// said of a node that exists.
+func (c *Conn) check(paths []string) (at int, why error, ran Ran, err error) {
 	ops := make([]any, len(paths))
 	for i, p := range paths {
 		ops[i] = &zk.CheckVersionRequest{Path: p, Version: -1}
 	}
 	if err := c.fits(sizeMulti(ops)); err != nil {
-		return gone, ran, err
+		return 0, nil, ran, err
 	}
 	ran, err = c.doUnbound(true, func(zc *zk.Conn) error {
 		if defect.On(defect.ClockOfReads) {
 			ok, _, err := zc.Exists(paths[0])
 			if err == nil && !ok {
-				gone = 0
+				err = zk.ErrNoNode
 			}
 			return err
 		}
 		res, err := zc.Multi(ops...)
-		for i, r := range res {
-			if errors.Is(r.Error, zk.ErrNoNode) {
-				gone = i
-				break
-			}
-		}
+		at = slices.IndexFunc(res, func(r zk.MultiResponse) bool { return r.Error != nil })
 		return err
 	})
 	if proves(err) {
-		err = nil
+		err, why = nil, err
 	}
-	return gone, ran, err
+	return max(at, 0), why, ran, err
 }

@@ -74,9 +74,12 @@ type Conn struct {
 	past    map[int64]struct{} // every session this Conn has had
 	watches map[watchKey]*Watch
 	guards  map[*Guard]struct{}
+	secret  map[string]struct{} // of their nodes, those that may not be read
 	probing bool
 	authErr error // the servers refuse our credentials
 	closed  bool
+
+	answered time.Time // when an answer to a quorum write came last
 }
 
 func newConn(cfg Config) *Conn {
@@ -92,6 +95,7 @@ func newConn(cfg Config) *Conn {
 		past:    make(map[int64]struct{}),
 		watches: make(map[watchKey]*Watch),
 		guards:  make(map[*Guard]struct{}),
+		secret:  make(map[string]struct{}),
 	}
 	c.life, c.die = context.WithCancel(context.Background())
 	return c
