@@ -52,6 +52,27 @@ var (
 	ErrInvalidPath = errors.New("zksync: invalid path")
 )
 
+// SizeError says that a request was not sent because it would be too large, which a
+// Multi of very many locks is: one transaction makes all of its nodes. The call returns
+// it, wrapped in an [*Error], before it asks ZooKeeper for anything; no node is made.
+//
+// On a session from Dial the limit is 135 KiB, enough for some 500 locks; their paths,
+// their access list and what their nodes publish count. On one from NewSession it is
+// what servers take unless they are set up otherwise, 1,048,575 bytes (jute.maxbuffer).
+// Use [errors.As] to get at it.
+//
+// Its zero value is an error about nothing. It is a plain value: it may be copied, and
+// used by several goroutines.
+type SizeError struct {
+	Size  int // of the request, in bytes
+	Limit int // the most that can be sent, in bytes
+}
+
+// Error returns the size and the limit.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("zksync: request of %d bytes, at most %d can be sent", e.Size, e.Limit)
+}
+
 // Error says which operation failed, on which lock, and why. Every error of a
 // lock's methods is one, except those of a callback.
 //
@@ -97,8 +118,12 @@ func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceede
 // ErrorType returns one word of a closed list that names the kind of failure,
 // fit for a metric's label: session_expired, connection_closed, no_auth,
 // deadline_exceeded, canceled, closed, busy, not_owner, deadlock, revoked,
-// limit_mismatch, lost, sequence_exhausted, invalid_path, or _OTHER.
+// limit_mismatch, lost, sequence_exhausted, invalid_path, request_too_large, or
+// _OTHER.
 func (e *Error) ErrorType() string {
+	if size := (*SizeError)(nil); errors.As(e.Err, &size) {
+		return "request_too_large"
+	}
 	for _, t := range errorTypes {
 		if errors.Is(e.Err, t.err) {
 			return t.name

@@ -93,6 +93,8 @@ func (s *Session) ask(ctx context.Context, f func() error) error {
 		}
 		err := await(ctx, f)
 		switch {
+		case errors.As(err, new(*conn.SizeError)):
+			return s.mapErr(ctx, err)
 		case err == nil || conn.Classify(err) == conn.Answered:
 			return err
 		case ctx.Err() != nil || errors.Is(err, conn.ErrClosed):

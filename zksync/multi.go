@@ -37,6 +37,8 @@ type Multi struct {
 // WithKazooQueue. It panics without a lock, or if they are of several sessions.
 // All must have the same access list (WithACL), what is named twice the same
 // options, and their paths must be valid: otherwise every use of the Multi fails.
+// So it does, with a *SizeError, when there are so many locks that one transaction
+// can't hold them.
 func NewMulti(locks ...Locker) *Multi {
 	mu := &Multi{}
 	for _, l := range locks {

@@ -147,9 +147,10 @@ func (s *Session) connConfig(servers []string) conn.Config {
 }
 
 // Conn returns the go-zookeeper client under the session, for the program's
-// other work. It may be another one after a failure: don't keep it. Requests
-// above 136 KiB fail on it with zk.ErrShortBuffer; don't close it, and use
-// WithAuth rather than its AddAuth.
+// other work. It may be another one after a failure: don't keep it. It holds
+// requests of up to 136 KiB: a larger one fails with zk.ErrShortBuffer, or, if it is
+// a transaction, may end the process. Don't close it, and use WithAuth rather than
+// its AddAuth.
 func (s *Session) Conn() *zk.Conn { return s.conn.Zk() }
 
 // ID returns the id of the ZooKeeper session that stands, or may still stand
@@ -211,7 +212,10 @@ func await(ctx context.Context, f func() error) error {
 
 // mapErr turns an error from below into what the package documents.
 func (s *Session) mapErr(ctx context.Context, err error) error {
+	var size *conn.SizeError
 	switch {
+	case errors.As(err, &size):
+		return &SizeError{Size: size.Size, Limit: size.Limit}
 	case errors.Is(err, conn.ErrClosed):
 		return ErrClosed
 	case errors.Is(err, queue.ErrExhausted):

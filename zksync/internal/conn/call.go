@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +29,9 @@ const (
 // not known to be definite is Unknown: write errors come raw (G5), and server
 // codes that the client has no name for as text (G7).
 func Classify(err error) Outcome {
+	var size *SizeError
 	switch {
-	case err == nil:
+	case err == nil, errors.As(err, &size): // it is refused here, as by a server
 		return Answered
 	case errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed),
 		errors.Is(err, zk.ErrSessionExpired): // a server told before we are: the next session may ask again
@@ -95,10 +97,13 @@ func (r Ran) Session() int64 {
 	return 0
 }
 
-// do makes one request, and blocks until it is answered, flushed or the client
-// is closed: whoever can't wait calls it in a goroutine of its own, which then
-// owns the late answer.
-func (c *Conn) do(quorum bool, f func(zc *zk.Conn) error) (Ran, error) {
+// do makes one request of a size, and blocks until it is answered, flushed or the
+// client is closed: whoever can't wait calls it in a goroutine of its own, which
+// then owns the late answer. A request that is too large is not made: *SizeError.
+func (c *Conn) do(quorum bool, size int, f func(zc *zk.Conn) error) (Ran, error) {
+	if err := c.fits(size); err != nil {
+		return Ran{}, err
+	}
 	if err := c.slots.Acquire(c.life, 1); err != nil {
 		return Ran{}, ErrClosed
 	}
@@ -122,53 +127,64 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ran.After = c.state
-	if (quorum || defect.On(defect.ClockOfReads)) && proves(err) && ran.Session() != 0 && start.After(c.contact) {
-		c.contact = start
+	if (quorum || defect.On(defect.ClockOfReads)) && proves(err) && ran.Session() != 0 {
+		c.answered = time.Now()
+		c.contact = later(c.contact, start)
 	}
 	return ran, err
+}
+
+// multi carries out several operations in one transaction.
+func (c *Conn) multi(ops ...any) (res []zk.MultiResponse, ran Ran, err error) {
+	ran, err = c.do(true, sizeMulti(ops), func(zc *zk.Conn) (err error) {
+		res, err = zc.Multi(ops...)
+		return err
+	})
+	return res, ran, err
 }
 
 // Create makes one node for each path, in one transaction if there are
 // several. flags as in package zk. It returns the paths made.
 func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, ran Ran, err error) {
-	ran, err = c.do(true, func(zc *zk.Conn) error {
-		if len(paths) == 1 {
-			p, err := zc.Create(paths[0], data, flags, acl)
-			made = []string{p}
+	ops := creates(paths, data, flags, acl)
+	if len(paths) == 1 {
+		made = []string{""}
+		ran, err = c.do(true, sizeOf(ops...), func(zc *zk.Conn) (err error) {
+			made[0], err = zc.Create(paths[0], data, flags, acl)
 			return err
-		}
-		ops := make([]any, len(paths))
-		for i, p := range paths {
-			ops[i] = &zk.CreateRequest{Path: p, Data: data, Acl: acl, Flags: flags}
-		}
-		res, err := zc.Multi(ops...)
-		if err != nil {
-			return err
-		}
-		for _, r := range res {
-			made = append(made, r.String)
-		}
-		return nil
-	})
-	return made, ran, err
+		})
+		return made, ran, err
+	}
+	res, ran, err := c.multi(ops...)
+	if err != nil {
+		return nil, ran, err
+	}
+	for _, r := range res {
+		made = append(made, r.String)
+	}
+	return made, ran, nil
+}
+
+// CanCreate returns a *SizeError if Create would.
+func (c *Conn) CanCreate(paths []string, data []byte, acl []zk.ACL) error {
+	return c.fits(sizeOf(creates(paths, data, 0, acl)...))
 }
 
 // CreateBeside makes an ephemeral node, in one transaction with a check that
 // another node is there: zk.ErrNoNode if it is not.
 func (c *Conn) CreateBeside(node, path string, data []byte, acl []zk.ACL) (Ran, error) {
-	return c.do(true, func(zc *zk.Conn) error {
-		_, err := zc.Multi(
-			&zk.CheckVersionRequest{Path: node, Version: -1},
-			&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
-		)
-		return err
-	})
+	_, ran, err := c.multi(
+		&zk.CheckVersionRequest{Path: node, Version: -1},
+		&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
+	)
+	return ran, err
 }
 
 // CreateParent makes a container node, or a plain one where the server has no
 // containers.
 func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
-	_, err := c.do(true, func(zc *zk.Conn) error {
+	op := &zk.CreateRequest{Path: path, Acl: acl}
+	_, err := c.do(true, sizeOf(op), func(zc *zk.Conn) error {
 		_, err := zc.CreateContainer(path, nil, zk.FlagContainer, acl)
 		return err
 	})
@@ -180,25 +196,25 @@ func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
 
 // Delete removes one node, whatever its version.
 func (c *Conn) Delete(path string) (Ran, error) {
-	return c.do(true, func(zc *zk.Conn) error { return zc.Delete(path, -1) })
+	op := &zk.DeleteRequest{Path: path, Version: -1}
+	return c.do(true, sizeOf(op), func(zc *zk.Conn) error { return zc.Delete(path, -1) })
 }
 
 // DeleteAll removes all of the nodes, whatever their versions, or none.
 func (c *Conn) DeleteAll(paths []string) (Ran, error) {
-	return c.do(true, func(zc *zk.Conn) error {
-		ops := make([]any, len(paths))
-		for i, p := range paths {
-			ops[i] = &zk.DeleteRequest{Path: p, Version: -1}
-		}
-		_, err := zc.Multi(ops...)
-		return err
-	})
+	ops := make([]any, len(paths))
+	for i, p := range paths {
+		ops[i] = &zk.DeleteRequest{Path: p, Version: -1}
+	}
+	_, ran, err := c.multi(ops...)
+	return ran, err
 }
 
 // SetAt writes a node's data if that has the version; -1 is any. zk.ErrBadVersion
 // means that it has another one.
 func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ran Ran, err error) {
-	ran, err = c.do(true, func(zc *zk.Conn) (err error) {
+	op := &zk.SetDataRequest{Path: path, Data: data, Version: version}
+	ran, err = c.do(true, sizeOf(op), func(zc *zk.Conn) (err error) {
 		stat, err = zc.Set(path, data, version)
 		return err
 	})
@@ -215,39 +231,34 @@ func (c *Conn) SetAll(paths []string, data []byte, versions []int32) (stats []zk
 		}
 		return []zk.Stat{*stat}, ran, nil
 	}
-	ran, err = c.do(true, func(zc *zk.Conn) error {
-		ops := make([]any, len(paths))
-		for i, p := range paths {
-			ops[i] = &zk.SetDataRequest{Path: p, Data: data, Version: versions[i]}
-		}
-		res, err := zc.Multi(ops...)
-		if err != nil {
-			return err
-		}
-		for _, r := range res {
-			stats = append(stats, *r.Stat)
-		}
-		return nil
-	})
-	return stats, ran, err
+	ops := make([]any, len(paths))
+	for i, p := range paths {
+		ops[i] = &zk.SetDataRequest{Path: p, Data: data, Version: versions[i]}
+	}
+	res, ran, err := c.multi(ops...)
+	if err != nil {
+		return nil, ran, err
+	}
+	for _, r := range res {
+		stats = append(stats, *r.Stat)
+	}
+	return stats, ran, nil
 }
 
 // Replace makes an ephemeral node and removes another, whose data has the
 // version, in one transaction: zk.ErrNodeExists, zk.ErrNoNode or
 // zk.ErrBadVersion, and nothing is done, if that can't be.
 func (c *Conn) Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (Ran, error) {
-	return c.do(true, func(zc *zk.Conn) error {
-		_, err := zc.Multi(
-			&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
-			&zk.DeleteRequest{Path: old, Version: version},
-		)
-		return err
-	})
+	_, ran, err := c.multi(
+		&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
+		&zk.DeleteRequest{Path: old, Version: version},
+	)
+	return ran, err
 }
 
 // Children lists the names below path.
 func (c *Conn) Children(path string) (names []string, ran Ran, err error) {
-	ran, err = c.do(false, func(zc *zk.Conn) (err error) {
+	ran, err = c.do(false, sizeRead(path), func(zc *zk.Conn) (err error) {
 		names, _, err = zc.Children(path)
 		return err
 	})
@@ -256,7 +267,7 @@ func (c *Conn) Children(path string) (names []string, ran Ran, err error) {
 
 // Stat returns the Stat of path; zk.ErrNoNode where there is no node.
 func (c *Conn) Stat(path string) (stat *zk.Stat, ran Ran, err error) {
-	ran, err = c.do(false, func(zc *zk.Conn) error {
+	ran, err = c.do(false, sizeRead(path), func(zc *zk.Conn) error {
 		ok, st, err := zc.Exists(path)
 		if err == nil && !ok {
 			err = zk.ErrNoNode
@@ -269,7 +280,7 @@ func (c *Conn) Stat(path string) (stat *zk.Stat, ran Ran, err error) {
 
 // Get returns a node's data and Stat.
 func (c *Conn) Get(path string) (data []byte, stat *zk.Stat, err error) {
-	_, err = c.do(false, func(zc *zk.Conn) (err error) {
+	_, err = c.do(false, sizeRead(path), func(zc *zk.Conn) (err error) {
 		data, stat, err = zc.Get(path)
 		return err
 	})
@@ -278,7 +289,7 @@ func (c *Conn) Get(path string) (data []byte, stat *zk.Stat, err error) {
 
 // Sync brings the server connected to up to date with its leader.
 func (c *Conn) Sync(path string) (Ran, error) {
-	return c.do(false, func(zc *zk.Conn) error {
+	return c.do(false, sizeRead(path), func(zc *zk.Conn) error {
 		_, err := zc.Sync(path)
 		return err
 	})
@@ -287,32 +298,40 @@ func (c *Conn) Sync(path string) (Ran, error) {
 // Check asks the quorum, in one transaction, whether all of the nodes exist.
 // An answer, whatever it says, proves that the session lives; gone is the
 // first node that does not exist, or -1. Without permission to read a node
-// nothing is said of the nodes, only of the session.
+// nothing is said of those after it.
 func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
-	gone = -1
+	at, why, ran, err := c.check(paths)
+	if errors.Is(why, zk.ErrNoNode) {
+		return at, ran, err
+	}
+	return -1, ran, err
+}
+
+// check is Check, and says which node ended the transaction, and why: of those
+// before it, all exist, and of those after it nothing is known. zk.ErrNoAuth is
+// said of a node that exists.
+func (c *Conn) check(paths []string) (at int, why error, ran Ran, err error) {
+	ops := make([]any, len(paths))
+	for i, p := range paths {
+		ops[i] = &zk.CheckVersionRequest{Path: p, Version: -1}
+	}
+	if err := c.fits(sizeMulti(ops)); err != nil {
+		return 0, nil, ran, err
+	}
 	ran, err = c.doUnbound(true, func(zc *zk.Conn) error {
 		if defect.On(defect.ClockOfReads) {
 			ok, _, err := zc.Exists(paths[0])
 			if err == nil && !ok {
-				gone = 0
+				err = zk.ErrNoNode
 			}
 			return err
 		}
-		ops := make([]any, len(paths))
-		for i, p := range paths {
-			ops[i] = &zk.CheckVersionRequest{Path: p, Version: -1}
-		}
 		res, err := zc.Multi(ops...)
-		for i, r := range res {
-			if errors.Is(r.Error, zk.ErrNoNode) {
-				gone = i
-				break
-			}
-		}
+		at = slices.IndexFunc(res, func(r zk.MultiResponse) bool { return r.Error != nil })
 		return err
 	})
 	if proves(err) {
-		err = nil
+		err, why = nil, err
 	}
-	return gone, ran, err
+	return max(at, 0), why, ran, err
 }

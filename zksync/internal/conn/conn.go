@@ -56,6 +56,7 @@ const maxOutstanding = 1024
 type Conn struct {
 	cfg     Config
 	foreign bool // the client is the program's: no dialer, no event feed
+	limit   int  // the largest request, in bytes
 	slots   *semaphore.Weighted
 	life    context.Context // ends with Close
 	die     context.CancelFunc
@@ -73,9 +74,12 @@ type Conn struct {
 	past    map[int64]struct{} // every session this Conn has had
 	watches map[watchKey]*Watch
 	guards  map[*Guard]struct{}
+	secret  map[string]struct{} // of their nodes, those that may not be read
 	probing bool
 	authErr error // the servers refuse our credentials
 	closed  bool
+
+	answered time.Time // when an answer to a quorum write came last
 }
 
 func newConn(cfg Config) *Conn {
@@ -84,12 +88,14 @@ func newConn(cfg Config) *Conn {
 	}
 	c := &Conn{
 		cfg:     cfg,
+		limit:   clientLimit,
 		slots:   semaphore.NewWeighted(maxOutstanding),
 		timeout: cfg.Timeout,
 		changed: make(chan struct{}),
 		past:    make(map[int64]struct{}),
 		watches: make(map[watchKey]*Watch),
 		guards:  make(map[*Guard]struct{}),
+		secret:  make(map[string]struct{}),
 	}
 	c.life, c.die = context.WithCancel(context.Background())
 	return c

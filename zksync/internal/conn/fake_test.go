@@ -46,6 +46,7 @@ type node struct {
 	data    string
 	stat    wire.Stat
 	watches []*peer
+	secret  bool // nobody may read it
 }
 
 // request is one that has come, and when.
@@ -53,6 +54,7 @@ type request struct {
 	peer int
 	op   wire.Op
 	at   time.Time
+	size int // in bytes
 }
 
 // act is what a script wants. The zero value is an answer as it should be.
@@ -192,7 +194,7 @@ func (p *peer) greet(payload []byte) {
 func (p *peer) serve(h wire.RequestHeader, body []byte) {
 	f := p.f
 	f.mu.Lock()
-	f.requests = append(f.requests, request{p.n, h.Op, time.Now()})
+	f.requests = append(f.requests, request{p.n, h.Op, time.Now(), 8 + len(body)})
 	var a act
 	if f.script != nil {
 		a = f.script(p, h)

@@ -92,41 +92,62 @@ func (f *fake) children(path string) []string {
 	return names
 }
 
-// multi does checks and creates.
+// multi does checks, creates and deletes. It undoes none that went well: no test
+// asks for that.
 func (p *peer) multi(d *wire.Decoder, e *wire.Encoder) wire.Code {
 	f := p.f
 	f.zxid++
-	var results []wire.Code
-	var made []string
+	type result struct {
+		op   wire.Op
+		made string
+		code wire.Code
+	}
+	var results []result
 	failed := false
 	for h := d.MultiHeader(); !h.Done && d.Err() == nil; h = d.MultiHeader() {
-		path, code := d.String(), wire.Code(0)
-		if h.Type == wire.OpCreate {
+		r := result{op: h.Type}
+		path := d.String()
+		switch h.Type {
+		case wire.OpCreate:
 			data := d.Buffer()
 			d.ACLs()
-			path, code = f.create(path, string(data), d.Int32(), p.session)
-			made = append(made, path)
-		} else if d.Int32(); f.nodes[path] == nil {
-			code = wire.CodeNoNode
+			r.made, r.code = f.create(path, string(data), d.Int32(), p.session)
+		case wire.OpDelete:
+			d.Int32()
+			r.code = f.remove(path)
+		default:
+			d.Int32()
+			r.code = f.check(path)
 		}
 		if failed {
-			code = -2 // as those are told that come after the one that failed
+			r.code = -2 // as those are told that come after the one that failed
 		}
-		failed = failed || code != 0
-		results = append(results, code)
+		failed = failed || r.code != 0
+		results = append(results, r)
 	}
-	for i, code := range results {
+	for _, r := range results {
 		switch {
 		case failed:
-			e.MultiHeader(wire.MultiHeader{Type: wire.OpError, Err: code})
-			e.Int32(int32(code))
-		case made != nil:
-			e.MultiHeader(wire.MultiHeader{Type: wire.OpCreate})
-			e.String(made[i])
+			e.MultiHeader(wire.MultiHeader{Type: wire.OpError, Err: r.code})
+			e.Int32(int32(r.code))
+		case r.op == wire.OpCreate:
+			e.MultiHeader(wire.MultiHeader{Type: r.op})
+			e.String(r.made)
 		default:
-			e.MultiHeader(wire.MultiHeader{Type: wire.OpCheck})
+			e.MultiHeader(wire.MultiHeader{Type: r.op})
 		}
 	}
 	e.MultiEnd()
+	return 0
+}
+
+// check looks for a node first, and for the permission to read it then.
+func (f *fake) check(path string) wire.Code {
+	switch n := f.nodes[path]; {
+	case n == nil:
+		return wire.CodeNoNode
+	case n.secret:
+		return wire.CodeNoAuth
+	}
 	return 0
 }

@@ -12,7 +12,7 @@ import (
 // leaves it open.
 func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	c := newConn(cfg)
-	c.foreign = true
+	c.foreign, c.limit = true, serverLimit
 	c.link = &link{c: c, zc: zc}
 	c.poll(zc)
 	c.wg.Add(1)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
@@ -87,21 +89,12 @@ func (g *Guard) Stop() {
 	delete(g.c.guards, g)
 }
 
-type probeResult struct {
-	gone string
-	err  error
-}
-
 // probeLoop runs while there are guards. It never waits for an answer: a probe
 // that none comes to is what it is there for.
 func (c *Conn) probeLoop() {
 	defer c.wg.Done()
-	var (
-		inflight chan probeResult
-		started  time.Time // the newest probe
-		epoch    uint64    // its connection
-		cut      bool      // that connection was given up for it
-	)
+	var p prober
+	var round chan struct{} // closed when the newest round is over
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -112,48 +105,29 @@ func (c *Conn) probeLoop() {
 			return
 		}
 		lost, paths := c.judgeLocked()
-		st, changed, t, contact := c.state, c.changed, c.timeout, c.contact
+		changed := c.changed
+		v := sight{
+			now: time.Now(), timeout: c.timeout, up: c.state.Up, epoch: c.state.Epoch,
+			contact: c.contact, answered: c.answered, nodes: len(paths) > 0,
+		}
 		c.mu.Unlock()
 		report(lost)
-
-		now := time.Now()
-		if started.IsZero() {
-			started = contact
+		var do step
+		p, do = p.next(v)
+		if do.ask {
+			round = make(chan struct{})
+			go c.probe(paths, round)
 		}
-		due := started.Add(t / 6)
-		if epoch != 0 && st.Epoch != epoch {
-			due = now // a new connection: say at once that we live
+		if do.cut {
+			c.cut(v.epoch)
 		}
-		if inflight == nil && st.Up && !now.Before(due) && len(paths) > 0 {
-			inflight, started, epoch, cut = make(chan probeResult, 1), now, st.Epoch, false
-			go c.probe(paths, inflight)
-			due = now.Add(t / 6)
-		}
-		if inflight != nil && !cut && !now.Before(started.Add(t/6)) {
-			cut = true
-			c.cut(epoch)
-		}
-		next := contact.Add(patience(t))
-		if inflight != nil && !cut || inflight == nil && st.Up {
-			if due.Before(next) || !next.After(now) {
-				next = due
-			}
-		}
-		wait := next.Sub(now)
-		if wait <= 0 {
-			wait = t / 6
-		}
-		timer.Reset(wait)
+		timer.Reset(do.wait)
 		select {
 		case <-timer.C:
 		case <-changed:
 		case <-c.life.Done():
-		case res := <-inflight:
-			inflight = nil
-			if res.gone != "" {
-				c.gone(res.gone)
-				started = started.Add(-t / 6) // one node hides the others: ask again
-			}
+		case <-round:
+			round, p = nil, p.over()
 		}
 	}
 }
@@ -208,33 +182,6 @@ func (c *Conn) gone(path string) {
 	report(lost)
 }
 
-// probe checks the nodes, a bounded number in each transaction.
-func (c *Conn) probe(paths []string, out chan<- probeResult) {
-	if defect.On(defect.ClockOfPings) {
-		out <- probeResult{}
-		return
-	}
-	const most = 32 << 10 // bytes of a request, far below what any server takes
-	for len(paths) > 0 {
-		n, size := 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n])+32 < most) {
-			size += len(paths[n]) + 32
-			n++
-		}
-		gone, _, err := c.Check(paths[:n]...)
-		switch {
-		case err != nil:
-			out <- probeResult{err: err}
-			return
-		case gone >= 0:
-			out <- probeResult{gone: paths[gone]}
-			return
-		}
-		paths = paths[n:]
-	}
-	out <- probeResult{}
-}
-
 // cut closes the TCP connection if it is still the one of that epoch, so that
 // the client moves to another server.
 func (c *Conn) cut(epoch uint64) {
@@ -248,18 +195,24 @@ func (c *Conn) cut(epoch uint64) {
 }
 
 // Prove makes sure that the session is alive and the nodes exist, by asking the
-// quorum.
+// quorum. A node that may not be read counts as one that exists, if nothing else is
+// said of it.
 func (c *Conn) Prove(session int64, paths ...string) error {
-	gone, ran, err := c.Check(paths...)
-	switch {
-	case err != nil:
-		return err
-	case ran.Session() != session:
-		return ErrSessionOver
-	case gone >= 0:
-		return fmt.Errorf("%w: %s", ErrNodeGone, paths[gone])
-	case !c.Alive(session):
-		return ErrNoContact
+	for {
+		at, why, ran, err := c.check(paths)
+		switch {
+		case err != nil:
+			return err
+		case ran.Session() != session:
+			return ErrSessionOver
+		case errors.Is(why, zk.ErrNoNode):
+			return fmt.Errorf("%w: %s", ErrNodeGone, paths[at])
+		case errors.Is(why, zk.ErrNoAuth) && at+1 < len(paths):
+			paths = paths[at+1:] // what it hides
+		case !c.Alive(session):
+			return ErrNoContact
+		default:
+			return nil
+		}
 	}
-	return nil
 }

@@ -100,7 +100,7 @@ func (c *Conn) watch(key watchKey) (*Watch, error) {
 
 func (c *Conn) arm(w *Watch) {
 	var events <-chan zk.Event
-	ran, err := c.do(false, func(zc *zk.Conn) error {
+	ran, err := c.do(false, sizeRead(w.Path), func(zc *zk.Conn) error {
 		if w.key.children {
 			names, stat, ch, err := zc.ChildrenW(w.Path)
 			if err == nil {

@@ -22,11 +22,7 @@ func (e *Entry) create(ctx context.Context) error {
 			return err
 		}
 		e.own(znode.NewGUID())
-		paths := make([]string, len(e.order.Places))
-		for i, p := range e.order.Places {
-			paths[i] = path.Join(p.Parent, p.prefix(e.guid))
-		}
-		data := e.wanted()
+		paths, data := e.paths(e.guid), e.wanted()
 		made, ran, err := e.c.Create(paths[:e.together()], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 		for _, p := range paths[e.together():] {
 			var next []string
@@ -68,6 +64,15 @@ func (e *Entry) create(ctx context.Context) error {
 		}
 		e.disown()
 	}
+}
+
+// paths are what the nodes of an attempt are asked for as.
+func (e *Entry) paths(g znode.GUID) []string {
+	paths := make([]string, len(e.order.Places))
+	for i, p := range e.order.Places {
+		paths[i] = path.Join(p.Parent, p.prefix(g))
+	}
+	return paths
 }
 
 // together is how many of the nodes one transaction makes: all, but for the defect

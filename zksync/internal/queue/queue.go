@@ -40,6 +40,7 @@ type Client interface {
 	Alive(session int64) bool
 	Mine(session int64) bool
 	Ordered() bool
+	CanCreate(paths []string, data []byte, acl []zk.ACL) error
 	Create(paths []string, data []byte, flags int32, acl []zk.ACL) ([]string, conn.Ran, error)
 	CreateBeside(node, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 	CreateParent(path string, acl []zk.ACL) error
@@ -159,6 +160,13 @@ func (e *Entry) Position() int { return int(e.place.Load()) }
 // can hold before Remove. Otherwise it returns an error; either way Remove has
 // to be called in the end.
 func (e *Entry) Stand(ctx context.Context) error {
+	if len(e.order.Places) > 1 {
+		// All later requests for the nodes are smaller than the one that makes
+		// them, which says of each its path, its data and its access list.
+		if err := e.c.CanCreate(e.paths(znode.GUID{}), e.order.Data, e.order.ACL); err != nil {
+			return err
+		}
+	}
 	if e.order.After != nil {
 		e.order.After(ctx)
 	}

@@ -1,0 +1,93 @@
+package conn
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// The size of each request is known to the byte before it is sent: the limit lets
+// it pass, and one byte less does not, in which case nothing is sent.
+func TestSizesAreThoseOnTheWire(t *testing.T) {
+	list := []zk.ACL{{Perms: zk.PermAll, Scheme: "digest", ID: "me:secret"}, {Perms: zk.PermRead, Scheme: "world", ID: "anyone"}}
+	for name, call := range map[string]func(c *Conn) error{
+		"Create":       func(c *Conn) error { _, _, err := c.Create([]string{"/one"}, []byte("data"), 0, list); return err },
+		"CreateNoData": func(c *Conn) error { _, _, err := c.Create([]string{"/one"}, nil, 0, list); return err },
+		"CreateSeveral": func(c *Conn) error {
+			_, _, err := c.Create([]string{"/one", "/another"}, []byte("data"), zk.FlagEphemeral|zk.FlagSequence, list)
+			return err
+		},
+		"CreateBeside": func(c *Conn) error { _, err := c.CreateBeside("/node", "/one", []byte("data"), list); return err },
+		"CreateParent": func(c *Conn) error { return c.CreateParent("/one", list) },
+		"Delete":       func(c *Conn) error { _, err := c.Delete("/node"); return err },
+		"DeleteAll":    func(c *Conn) error { _, err := c.DeleteAll([]string{"/node", "/another"}); return err },
+		"SetAt":        func(c *Conn) error { _, _, err := c.SetAt("/node", []byte("data"), -1); return err },
+		"SetAll": func(c *Conn) error {
+			_, _, err := c.SetAll([]string{"/node", "/another"}, []byte("data"), []int32{-1, -1})
+			return err
+		},
+		"Replace":  func(c *Conn) error { _, err := c.Replace("/node", -1, "/one", []byte("data"), list); return err },
+		"Children": func(c *Conn) error { _, _, err := c.Children("/node"); return err },
+		"Stat":     func(c *Conn) error { _, _, err := c.Stat("/node"); return err },
+		"Get":      func(c *Conn) error { _, _, err := c.Get("/node"); return err },
+		"Check":    func(c *Conn) error { _, _, err := c.Check("/node", "/none"); return err },
+		"Watch":    func(c *Conn) error { _, err := c.Watch("/node"); return err },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			c := f.open(t)
+			f.do(func() { f.nodes["/node"] = &node{} })
+			var size *SizeError
+			if err := call(c); errors.As(err, &size) {
+				t.Fatal(err)
+			}
+			sent := len(f.requests)
+			real := f.requests[sent-1].size
+			f.do(func() { clear(f.nodes); f.nodes["/"], f.nodes["/node"] = &node{}, &node{} })
+			c.dropWatches()
+			c.limit = real
+			if err := call(c); errors.As(err, &size) {
+				t.Errorf("%d bytes on the wire: %v", real, err)
+			}
+			f.do(func() { clear(f.nodes); f.nodes["/"], f.nodes["/node"] = &node{}, &node{} })
+			c.dropWatches()
+			sent, c.limit = len(f.requests), real-1
+			if err := call(c); !errors.As(err, &size) || size.Size != real || size.Limit != real-1 || Classify(err) != Answered {
+				t.Errorf("%d bytes on the wire: %v", real, err)
+			}
+			if len(f.requests) != sent {
+				t.Error("it was sent")
+			}
+			c.limit = clientLimit
+		})
+	}
+}
+
+func (c *Conn) dropWatches() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropWatchesLocked()
+}
+
+// The largest request is encoded by the client, whatever its parts are: where one
+// began at the very end of the client's buffer it would end the process.
+func TestLargestTransactions(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		f := newFake(T)
+		c := f.open(t)
+		for parts := 2; parts < 40; parts++ {
+			ops := creates(make([]string, parts), nil, 0, acl)
+			ops[0].(*zk.CreateRequest).Path = strings.Repeat("x", clientLimit-sizeHeader-sizeMulti(ops))
+			if _, _, err := c.multi(ops...); Classify(err) != Answered {
+				t.Fatalf("%d parts: %v", parts, err)
+			}
+			f.do(func() {
+				if last := f.requests[len(f.requests)-1]; last.size != clientLimit {
+					t.Errorf("%d parts: %d bytes", parts, last.size)
+				}
+			})
+		}
+	})
+}
