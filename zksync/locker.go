@@ -37,7 +37,8 @@ type Locker interface {
 
 	// TryLockContext is TryLock with an end and an error: false without an
 	// error means that somebody else has the lock. It waits for an answer, and
-	// for a connection, until ctx is done.
+	// for a connection, until ctx is done. If somebody deletes its node while it
+	// looks it tries once more, and then fails with an error that says so.
 	TryLockContext(ctx context.Context) (bool, error)
 
 	// UnlockContext is Unlock with an error. ctx bounds the wait for the

@@ -152,6 +152,10 @@ func (e *Entry) Position() int { return int(e.place.Load()) }
 // nil, and the nodes exist, the session lives, and nobody who follows the rule
 // can hold before Remove. Otherwise it returns an error; either way Remove has
 // to be called in the end.
+//
+// An entry whose node is deleted under it stands in line again. One that only
+// tries does so once: after that the error is conn.ErrNodeGone. It is
+// conn.ErrSessionOver if the session ended meanwhile.
 func (e *Entry) Stand(ctx context.Context) error {
 	if e.order.After != nil {
 		e.order.After(ctx)
@@ -161,7 +165,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 			return err
 		}
 	}
-	for {
+	for last := false; ; last = e.order.Try {
 		err := e.create(ctx)
 		if err == nil {
 			err = e.wait(ctx)
@@ -169,8 +173,11 @@ func (e *Entry) Stand(ctx context.Context) error {
 		if !errors.Is(err, errAgain) {
 			return err
 		}
-		if e.order.Try {
+		if st, _ := e.c.State(); e.order.Try && st.Session != e.session {
 			return fmt.Errorf("%w: %w", conn.ErrSessionOver, zk.ErrSessionExpired)
+		}
+		if last {
+			return fmt.Errorf("%w: %s", conn.ErrNodeGone, e.Last())
 		}
 		// What stood is gone or must go; the next attempt has its own name.
 		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
