@@ -65,8 +65,10 @@ type Locker interface {
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
 	// As returns the same lock for one owner: calls on it enter again what the
-	// owner holds, and are given back level by level. It panics for the zero
-	// Owner. An owner in a call's ctx gives way to o.
+	// owner holds, and are given back level by level. What was lost is not
+	// entered again: the error Is ErrLost. The first handle on a lock that was
+	// taken without one costs a round trip that finds out. As panics for the
+	// zero Owner. An owner in a call's ctx gives way to o.
 	As(o Owner) Locker
 
 	sealed()
