@@ -13,8 +13,10 @@ import (
 // there are any, and counts those that run elsewhere. The zero value is ready.
 type events struct {
 	mu      sync.Mutex
-	queue   []func()      // guarded by mu
+	queue   []func()      // guarded by mu; those before next have gone
+	next    int           // guarded by mu
 	running bool          // guarded by mu
+	loop    func()        // guarded by mu; run, made once
 	open    int           // guarded by mu; functions that have not ended
 	ended   chan struct{} // guarded by mu; closed when one has; nil while nobody waits
 }
@@ -23,23 +25,32 @@ func (e *events) push(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open++
+	if e.next > len(e.queue)/2 { // a queue that is never empty keeps no more than twice its length
+		n := copy(e.queue, e.queue[e.next:])
+		clear(e.queue[n:])
+		e.queue, e.next = e.queue[:n], 0
+	}
 	e.queue = append(e.queue, f)
+	if e.loop == nil {
+		e.loop = e.run
+	}
 	if !e.running {
 		e.running = true
-		go e.run()
+		go e.loop()
 	}
 }
 
 func (e *events) run() {
 	for {
 		e.mu.Lock()
-		if len(e.queue) == 0 {
-			e.running = false
+		if e.next == len(e.queue) {
+			e.queue, e.next, e.running = e.queue[:0], 0, false
 			e.mu.Unlock()
 			return
 		}
-		f := e.queue[0]
-		e.queue = e.queue[1:]
+		f := e.queue[e.next]
+		e.queue[e.next] = nil
+		e.next++
 		e.mu.Unlock()
 		f()
 		e.end()

@@ -3,7 +3,7 @@ package zksync
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -26,8 +26,9 @@ type Hold struct {
 	session int64
 	revoked chan struct{}
 
-	once   sync.Once
-	result error // of Release, after once
+	first    atomic.Bool   // Release was called
+	released chan struct{} // closed when the first has its result
+	result   error         // of Release; before released is closed
 
 	// Guarded by lock.mu.
 	ended error                      // nil while held
@@ -40,12 +41,15 @@ type Hold struct {
 // told; and the node serves nobody else (lesson 72).
 func (t *tenure) openLocked() *Hold {
 	h := &Hold{t: t, node: t.e.Node(), fence: t.e.Fence(), session: t.e.Session(),
-		revoked: make(chan struct{}), ends: make(map[<-chan struct{}]*ender)}
+		revoked: make(chan struct{}), released: make(chan struct{}), ends: make(map[<-chan struct{}]*ender)}
 	if t.holds == nil {
 		t.holds = make(map[*Hold]struct{})
 	}
 	t.holds[h] = struct{}{}
 	t.exposed = true
+	if t.revoked {
+		h.askBack()
+	}
 	if t.guard == nil {
 		nodes := t.e.Nodes()
 		if defect.On(defect.FirstPart) {
@@ -107,12 +111,17 @@ func (t *tenure) look(node string) {
 func (t *tenure) askBack() {
 	t.l.mu.Lock()
 	defer t.l.mu.Unlock()
-	t.revoked = len(t.holds) > 0
+	t.revoked = true // for those who enter later, too
 	for h := range t.holds {
-		if !h.asked {
-			h.asked = true
-			close(h.revoked)
-		}
+		h.askBack()
+	}
+}
+
+// askBack is called with lock.mu held.
+func (h *Hold) askBack() {
+	if !h.asked {
+		h.asked = true
+		close(h.revoked)
 	}
 }
 
@@ -173,23 +182,43 @@ func (h *Hold) Node() string { return h.node }
 
 // Revoked returns a channel that is closed when somebody asks for the lock
 // back: with Session.Revoke, or by writing "__REVOKE__" (Curator's word) or
-// "unlock" to its node. The lock stays held: it is for the holder to comply.
+// "unlock" to its node. For a hold that an owner enters after that it is closed
+// from the beginning. The lock stays held: it is for the holder to comply.
 func (h *Hold) Revoked() <-chan struct{} { return h.revoked }
 
 // Release gives the lock back, and ends the contexts. Only the first call does
-// so; later ones repeat its result.
+// so; later ones repeat its result, for which they wait until their own ctx ends:
+// then the error is an *Error that Is ctx's, and the first goes on.
 //
 // nil: the node is gone and was there until now (of the levels of one owner,
 // the last deletes it). Otherwise the error is an *Error: it Is ErrLost if the
 // lock had been lost before; and ctx's, if ctx ended before the deletion was
 // confirmed, which then goes on in the background.
 func (h *Hold) Release(ctx context.Context) error {
-	h.once.Do(func() {
-		if err := h.release(ctx); err != nil {
-			h.result = &Error{Op: "release", Path: h.t.acq.Path, Node: h.node, Err: err}
-		}
-	})
-	return h.result
+	if h.first.CompareAndSwap(false, true) {
+		defer close(h.released) // also when the tracer panics
+		h.result = h.failed(h.release(ctx))
+		return h.result
+	}
+	select {
+	case <-h.released:
+		return h.result // also if ctx has ended
+	default:
+	}
+	select {
+	case <-h.released:
+		return h.result
+	case <-ctx.Done():
+		return h.failed(ctxErr(ctx))
+	}
+}
+
+// failed is what Release returns for err.
+func (h *Hold) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: "release", Path: h.t.acq.Path, Node: h.node, Err: err}
 }
 
 func (h *Hold) release(ctx context.Context) error {

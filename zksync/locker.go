@@ -40,7 +40,8 @@ type Locker interface {
 
 	// TryLockContext is TryLock with an end and an error: false without an
 	// error means that somebody else has the lock. It waits for an answer, and
-	// for a connection, until ctx is done.
+	// for a connection, until ctx is done. If somebody deletes its node while it
+	// looks it tries once more, and then fails with an error that says so.
 	TryLockContext(ctx context.Context) (bool, error)
 
 	// UnlockContext is Unlock with an error. ctx bounds the wait for the
@@ -67,8 +68,10 @@ type Locker interface {
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
 	// As returns the same lock for one owner: calls on it enter again what the
-	// owner holds, and are given back level by level. It panics for the zero
-	// Owner. An owner in a call's ctx gives way to o.
+	// owner holds, and are given back level by level. What was lost is not
+	// entered again: the error Is ErrLost. The first handle on a lock that was
+	// taken without one costs a round trip that finds out. As panics for the
+	// zero Owner. An owner in a call's ctx gives way to o.
 	As(o Owner) Locker
 
 	sealed()

@@ -179,13 +179,18 @@ func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, 
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
-		go func() {
-			select {
-			case <-h.Revoked():
-				cancel(ErrRevoked)
-			case <-ctx.Done():
-			}
-		}()
+		select {
+		case <-h.Revoked():
+			cancel(ErrRevoked)
+		default:
+			go func() {
+				select {
+				case <-h.Revoked():
+					cancel(ErrRevoked)
+				case <-ctx.Done():
+				}
+			}()
+		}
 	}
 	return fn(ctx, h)
 }

@@ -159,7 +159,8 @@ func (t *tenure) rest() int64 {
 }
 
 // nothing waits for no permits at all: until those of this session who came
-// before have theirs, as in x/sync. It makes no request.
+// before have theirs, as in x/sync. It makes no request. On a path that is a lock's
+// it is refused, as permits are.
 func (l *lock) nothing(ctx context.Context, try bool) error {
 	w := &waiter{kind: znode.Permit, call: ctx, ready: make(chan struct{})}
 	l.mu.Lock()
@@ -167,6 +168,9 @@ func (l *lock) nothing(ctx context.Context, try bool) error {
 	case l.s.stopped.Load():
 		l.mu.Unlock()
 		return ErrClosed
+	case !l.idleLocked() && !l.permits:
+		l.mu.Unlock()
+		return errKind // its line is the lock's: whoever waits for it stands in ZooKeeper's, too
 	case l.queue.Len() == 0:
 		l.mu.Unlock()
 		return nil

@@ -44,6 +44,8 @@ type Session struct {
 	multis  atomic.Int32  // Multis in use: written with mu held
 	closed  atomic.Bool   // Close
 	stats   counters
+	more    func() // tells the tracer of one more node to clean up; made once
+	less    func() // of one less
 
 	mu       sync.Mutex
 	locks    map[string]*lock          // guarded by mu; in use, by full path
@@ -126,6 +128,10 @@ func newSession(opts []Option) (*Session, error) {
 	}
 	if err := s.cfg.apply(opts); err != nil {
 		return nil, err
+	}
+	if f := s.cfg.tracer.Cleanup; f != nil {
+		s.more = func() { s.hook(func() { f(1) }) }
+		s.less = func() { s.hook(func() { f(-1) }) }
 	}
 	s.host, _ = os.Hostname()
 	if s.cfg.identity == "" {

@@ -43,7 +43,11 @@ func (s *Session) Stats() Stats {
 // not wait for the tracer, who may wait for it in Close or Shutdown.
 func (s *Session) cleanup(d int64) {
 	s.stats.cleanup.Add(d)
-	if f := s.cfg.tracer.Cleanup; f != nil {
-		s.events.push(func() { s.hook(func() { f(int(2*d + 1)) }) })
+	switch {
+	case s.cfg.tracer.Cleanup == nil:
+	case d == 0:
+		s.events.push(s.more)
+	default:
+		s.events.push(s.less)
 	}
 }

@@ -89,11 +89,13 @@ func (l *lock) undo(w *waiter) {
 }
 
 // reenter adds a level to the tenure of the caller's own owner. It asks the
-// clock: a lock of a session that is dead is not entered again (lesson 38).
+// clock: a lock of a session that is dead is not entered again (lesson 38). The
+// first handle on nodes that nobody guards asks the quorum as well, since somebody
+// may have deleted them unseen; the error Is ErrLost then.
 func (l *lock) reenter(w *waiter, t *tenure) error {
 	ctx := w.call
 	c := l.s.conn
-	for {
+	for confirmed := false; ; {
 		l.mu.Lock()
 		switch {
 		case l.s.closed.Load():
@@ -112,7 +114,8 @@ func (l *lock) reenter(w *waiter, t *tenure) error {
 			l.advanceLocked() // nobody may wait for a hand-over any more
 		}
 		known := !w.hold || t.e.Fence() != 0
-		if alive && known {
+		sure := !w.hold || guarded || confirmed || defect.On(defect.BlindReentry)
+		if alive && known && sure {
 			w.ten = t
 			if w.hold {
 				w.handle = t.openLocked()
@@ -124,7 +127,7 @@ func (l *lock) reenter(w *waiter, t *tenure) error {
 		}
 		l.mu.Unlock()
 		switch {
-		case alive:
+		case alive && !known:
 			err := await(ctx, t.e.Learn)
 			if err != nil {
 				if err := t.judge(ctx, err); err != nil {
@@ -136,10 +139,11 @@ func (l *lock) reenter(w *waiter, t *tenure) error {
 			t.lose(t.silence())
 		default:
 			// Nobody has asked for a while: ask now.
-			err := await(ctx, func() error { return c.Prove(t.e.Session(), t.e.Node()) })
+			err := await(ctx, func() error { return c.Prove(t.e.Session(), t.e.Nodes()...) })
 			if err := t.judge(ctx, err); err != nil {
 				return err
 			}
+			confirmed = err == nil
 		}
 	}
 }

@@ -159,6 +159,10 @@ func (e *Entry) Position() int { return int(e.place.Load()) }
 // nil, and the nodes exist, the session lives, and nobody who follows the rule
 // can hold before Remove. Otherwise it returns an error; either way Remove has
 // to be called in the end.
+//
+// An entry whose node is deleted under it stands in line again. One that only
+// tries does so once: after that the error is conn.ErrNodeGone. It is
+// conn.ErrSessionOver if the session ended meanwhile.
 func (e *Entry) Stand(ctx context.Context) error {
 	if len(e.order.Places) > 1 {
 		// All later requests for the nodes are smaller than the one that makes
@@ -175,7 +179,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 			return err
 		}
 	}
-	for {
+	for last := false; ; last = e.order.Try {
 		err := e.create(ctx)
 		if err == nil {
 			err = e.wait(ctx)
@@ -183,8 +187,11 @@ func (e *Entry) Stand(ctx context.Context) error {
 		if !errors.Is(err, errAgain) {
 			return err
 		}
-		if e.order.Try {
+		if st, _ := e.c.State(); e.order.Try && st.Session != e.session {
 			return fmt.Errorf("%w: %w", conn.ErrSessionOver, zk.ErrSessionExpired)
+		}
+		if last {
+			return fmt.Errorf("%w: %s", conn.ErrNodeGone, e.Last())
 		}
 		// What stood is gone or must go; the next attempt has its own name.
 		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
