@@ -123,11 +123,11 @@ func TestInspectTreeFindsADeadlock(t *testing.T) {
 		}
 		tree, err := s.InspectTree(short(t), root)
 		ok(t, err)
-		if len(tree.Cycles) != 1 || len(tree.Cycles[0]) != n {
+		if len(tree.Cycles) != 1 || len(tree.Cycles[0].Waits) != n || !tree.Cycles[0].Certain {
 			t.Fatalf("cycles: %+v", tree.Cycles)
 		}
-		for i, w := range tree.Cycles[0] {
-			next := tree.Cycles[0][(i+1)%n]
+		for i, w := range tree.Cycles[0].Waits {
+			next := tree.Cycles[0].Waits[(i+1)%n]
 			if w.For != next.Owner || w.ForName != next.OwnerName || w.OwnerName == "" || w.Node == "" || w.ForNode == "" {
 				t.Errorf("%+v", w)
 			}

@@ -61,11 +61,11 @@ func TestInspectTreeNamesProcesses(t *testing.T) {
 		s := z.dial(t)
 		tree, err := s.InspectTree(ctx, root)
 		ok(t, err)
-		if len(tree.Cycles) != 1 || len(tree.Cycles[0]) != 3 {
+		if len(tree.Cycles) != 1 || len(tree.Cycles[0].Waits) != 3 || !tree.Cycles[0].Certain {
 			t.Fatalf("%+v", tree.Cycles)
 		}
 		follows := map[string]string{"ann": "ben", "ben": "cleo", "cleo": "ann"}
-		for _, w := range tree.Cycles[0] {
+		for _, w := range tree.Cycles[0].Waits {
 			if follows[w.OwnerName] != w.ForName || w.Path != root+"/"+w.ForName+"'s" {
 				t.Errorf("%+v", w)
 			}

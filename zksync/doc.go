@@ -326,6 +326,7 @@
 // nodes out of a lock's path.
 //
 // Hold.Revoked understands Curator's request to let go, and the word "unlock".
+// Session.Revoke writes Curator's word to nodes that are not this library's.
 //
 // # Sequence numbers
 //
@@ -348,6 +349,7 @@
 //   - the data of that node, version 1: at most 256 bytes of JSON,
 //     {"v":1,"id":...,"host":...,"pid":...,"owner":{"id":...,"name":...},"tp":...},
 //     each text of at most 40 bytes but tp, a W3C traceparent, and each field
-//     left out when it is empty. [WithoutNodeInfo] publishes nothing. The data is
-//     for people: no lock decides by it, and data of any other kind is fine.
+//     left out when it is empty. Session.Revoke adds "revoke":true as the last.
+//     [WithoutNodeInfo] publishes nothing. The data is for people: no lock decides
+//     by it, and data of any other kind is fine.
 package zksync

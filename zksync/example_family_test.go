@@ -171,8 +171,8 @@ func ExampleSession_InspectTree() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if len(tree.Cycles) > 0 {
-			fmt.Println(len(tree.Cycles[0]), "owners wait for each other")
+		if len(tree.Cycles) > 0 && tree.Cycles[0].Certain {
+			fmt.Println(len(tree.Cycles[0].Waits), "owners wait for each other")
 			break
 		}
 	}

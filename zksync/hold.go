@@ -230,8 +230,8 @@ func (h *Hold) Fence() int64 { return h.fence }
 func (h *Hold) Node() string { return h.node }
 
 // Revoked returns a channel that is closed when somebody asks for the lock
-// back, by writing "__REVOKE__" (Curator's word) or "unlock" to its node. The
-// lock stays held: it is for the holder to comply.
+// back: with Session.Revoke, or by writing "__REVOKE__" (Curator's word) or
+// "unlock" to its node. The lock stays held: it is for the holder to comply.
 func (h *Hold) Revoked() <-chan struct{} { return h.revoked }
 
 // Release gives the lock back, and ends the contexts. Only the first call does

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -47,6 +48,7 @@ type Node struct {
 	Session int64     // that the node goes with; 0 for one that stays
 	Since   time.Time // in line, by the server's clock
 	Fence   int64     // the zxid of its making
+	Version int32     // of its data, which grows with each write to it
 }
 
 // atOnce is how many nodes Inspect reads at a time.
@@ -123,43 +125,50 @@ func (s *Session) inspect(ctx context.Context, full string) (nodes []Node, other
 	return nodes, other, err
 }
 
-// read reads the nodes of a line, and says who waits for whom.
+// read reads the nodes of a line, and says who waits for whom. It takes line
+// over.
 func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]Node, error) {
-	all := make([]Node, len(line))
-	errs := make([]error, len(line))
-	gate := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
-	for i, name := range line {
-		gate <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-gate }()
-			all[i], errs[i] = s.node(ctx, full, name)
-		})
-	}
-	wg.Wait()
-	var there []znode.Name
-	found := make(map[string]Node, len(line))
+	znode.Sort(line)
+	nodes := make([]Node, len(line))
+	errs := forEach(len(line), func(i int) (err error) {
+		nodes[i], err = s.node(ctx, full, line[i])
+		return err
+	})
+	there := 0
 	for i, err := range errs {
 		switch {
 		case err == nil:
-			there = append(there, line[i])
-			found[line[i].Raw] = all[i]
+			nodes[there], line[there] = nodes[i], line[i]
+			there++
 		case !errors.Is(err, zk.ErrNoNode):
 			return nil, err
 		}
 	}
-	znode.Sort(there)
-	nodes := make([]Node, len(there))
-	for i, name := range there {
-		n := found[name.Raw]
-		if v := place(full, name.Kind).Rule(there, i); v.Held {
-			n.Held = true
-		} else if v.Watch >= 0 {
-			n.BlockedBy = there[v.Watch].Raw
+	nodes = nodes[:there]
+	for i, blocker := range queue.Blockers(line[:there]) {
+		if blocker < 0 {
+			nodes[i].Held = true
+		} else {
+			nodes[i].BlockedBy = nodes[blocker].Name
 		}
-		nodes[i] = n
 	}
 	return nodes, nil
+}
+
+// forEach calls f with the numbers below n, atOnce of them at a time.
+func forEach(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	gate := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i := range n {
+		gate <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-gate }()
+			errs[i] = f(i)
+		})
+	}
+	wg.Wait()
+	return errs
 }
 
 func (s *Session) node(ctx context.Context, full string, name znode.Name) (Node, error) {
@@ -167,28 +176,35 @@ func (s *Session) node(ctx context.Context, full string, name znode.Name) (Node,
 		Name: name.Raw, Path: path.Join(full, name.Raw), Mode: modeOf(name.Kind), Form: name.Form.String(),
 		Sequence: name.Seq, Weight: name.Weight, Limit: name.Limit,
 	}
-	var data []byte
-	var stat *zk.Stat
-	err := s.ask(ctx, func() (err error) {
-		data, stat, err = s.conn.Get(n.Path)
-		return err
-	})
-	if errors.Is(err, zk.ErrNoAuth) { // its data is not for us
-		err = s.ask(ctx, func() (err error) {
-			stat, _, err = s.conn.Stat(n.Path)
-			return err
-		})
-	}
+	data, stat, err := s.look(ctx, n.Path)
 	if err != nil {
 		return Node{}, err
 	}
-	n.Session, n.Since, n.Fence = stat.EphemeralOwner, time.UnixMilli(stat.Ctime), stat.Czxid
+	n.Session, n.Since, n.Fence, n.Version = stat.EphemeralOwner, time.UnixMilli(stat.Ctime), stat.Czxid, stat.Version
 	n.Revoked = znode.IsRevoke(data)
 	if i, ok := znode.DecodeInfo(data); ok {
 		n.Identity, n.Host, n.PID = i.Identity, i.Host, i.PID
 		n.OwnerID, n.OwnerName, n.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
 	}
 	return n, nil
+}
+
+// look reads a node, without its data where that is not for us.
+func (s *Session) look(ctx context.Context, node string) (data []byte, stat *zk.Stat, err error) {
+	err = s.ask(ctx, func() (err error) {
+		data, stat, err = s.conn.Get(node)
+		return err
+	})
+	if errors.Is(err, zk.ErrNoAuth) {
+		err = s.ask(ctx, func() (err error) {
+			stat, _, err = s.conn.Stat(node)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, nil, err // a call that was left behind may still write to both
+	}
+	return data, stat, nil
 }
 
 func modeOf(k znode.Kind) Mode {
@@ -203,16 +219,52 @@ func modeOf(k znode.Kind) Mode {
 	return ModeMutex
 }
 
-// Revoke asks the holder of a lock node for the lock, by writing Curator's word
-// "__REVOKE__" to the node: see Hold.Revoked, and in Curator makeRevocable. It is
-// a request and no more. node is a full path, as Inspect and Hold.Node have it;
-// one that is no lock node's is refused. The error is an *Error; it Is
-// zk.ErrNoNode when the node has gone.
+// Revoke asks the holder of a lock node for the lock: see Hold.Revoked, and in
+// Curator makeRevocable. It is a request and no more, and only a Hold or a Do is
+// told of it: a lock taken by Lock, LockContext or TryLock never learns of it.
+//
+// On a node of this library it adds "revoke":true to the node's data, so that the
+// holder's name stays readable. On every other node, and where the data is not
+// this library's or can't be read, Curator's word "__REVOKE__" replaces the data.
+// A node that has been asked already is not written to again.
+//
+// node is a full path, as Inspect and Hold.Node have it; one that is no lock
+// node's is refused. The error is an *Error; it Is zk.ErrNoNode when the node has
+// gone. If ctx ends first, the request may have been made or not.
 func (s *Session) Revoke(ctx context.Context, node string) error {
-	return s.onNode(ctx, "revoke", node, func() error {
-		_, err := s.conn.Set(node, []byte(znode.RevokeWord))
+	for {
+		err := s.onNode(ctx, "revoke", node, func() error { return s.askBack(ctx, node) })
+		if !errors.Is(err, zk.ErrBadVersion) {
+			return err
+		}
+		// Somebody else wrote to the node after it was read, as when the name of
+		// a new holder is put there.
+	}
+}
+
+// askBack makes one try to write the request into a node. A write whose answer
+// was lost shows in the next one.
+func (s *Session) askBack(ctx context.Context, node string) error {
+	data, stat, err := s.conn.Get(node)
+	switch {
+	case errors.Is(err, zk.ErrNoAuth):
+		_, err = s.conn.Set(node, []byte(znode.RevokeWord))
 		return err
-	})
+	case err != nil:
+		return err
+	case znode.IsRevoke(data):
+		return nil
+	case ctx.Err() != nil: // the call has returned
+		return ctxErr(ctx)
+	}
+	word := []byte(znode.RevokeWord)
+	if name, _ := znode.Parse(path.Base(node)); name.Form == znode.FormOwn {
+		if named, ok := znode.AddRevoke(data); ok {
+			word = named
+		}
+	}
+	_, _, err = s.conn.SetAt(node, word, stat.Version)
+	return err
 }
 
 // Break deletes a lock node of whomever: the holder loses the lock, or the waiter

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -18,8 +19,14 @@ import (
 type Tree struct {
 	Root   string
 	Queues []Queue // that have a lock node, in the order of their paths
-	Waits  []Wait
-	Cycles [][]Wait // deadlocks: each Wait's For is the next one's Owner, round to the first
+	// Waits has one Wait for each node that waits, if its owner is known: for the
+	// nearest node before it that blocks it and whose owner is known. The node
+	// waits as well for all others before it that it can't be beside.
+	Waits []Wait
+	// Cycles are the deadlocks: one for each set of owners who all wait for each
+	// other, directly or through others, if possible one among locks alone. When
+	// it is broken, the next look shows the next one of the set.
+	Cycles []Cycle
 }
 
 // Wait says that an owner waits for another one, which stands before it in a
@@ -31,28 +38,44 @@ type Wait struct {
 	Node, ForNode    string // their nodes' names
 }
 
+// Cycle is a deadlock: owners of whom each waits for the next one, and the last
+// for the first. It is a plain value, whose zero value is empty; copies share its
+// slice.
+type Cycle struct {
+	Waits []Wait // each one's For is the next one's Owner, round to the first
+	// Certain: two looks, a second apart, have shown all of its nodes with the
+	// same data, and all are of locks. The cycle then lasts until a call's context
+	// ends or a node is broken. Otherwise it may be none, or may have ended: look
+	// again. A cycle through permits is never certain, since another holder may
+	// give some back.
+	Certain bool
+}
+
 // InspectTree inspects every queue at root and below it, and ties them together
-// by their owners: a cycle among those is a deadlock, unless somebody's context
-// ends. Only calls that have a node (see Inspect) and carry an Owner can be tied
-// together; and since the queues are looked at one after the other, a cycle is
-// certain only if a second look shows it with the same nodes. One of permits may
-// dissolve when another holder gives some back.
+// by their owners: a cycle among those is a deadlock. Only nodes that name an
+// Owner can be tied together, and only calls that have a node (see Inspect).
 //
-// It lists every node below root, whatever it is. The errors are Inspect's.
+// It lists every node below root, whatever it is. The queues are looked at one
+// after the other, so that a cycle may be put together from what was never so at
+// one time. Where there is one among locks, InspectTree waits for a second and
+// reads the nodes of the cycle again: see Cycle.Certain. A cycle of which a node
+// is gone by then is left out; Queues and Waits show the first look. If ctx ends
+// after the first look, the result is returned with no cycle certain.
+//
+// Time and memory grow with the number of nodes. The errors are Inspect's.
 func (s *Session) InspectTree(ctx context.Context, root string) (Tree, error) {
 	t := Tree{Root: root}
 	full, err := s.fullPath(root)
 	if err == nil {
 		err = s.descend(ctx, root, full, &t)
 	}
+	if err == nil {
+		slices.SortFunc(t.Queues, func(a, b Queue) int { return strings.Compare(a.Path, b.Path) })
+		err = s.tie(ctx, &t)
+	}
 	if err != nil {
 		return Tree{}, &Error{Op: "inspect", Path: root, Err: err}
 	}
-	slices.SortFunc(t.Queues, func(a, b Queue) int { return strings.Compare(a.Path, b.Path) })
-	for _, q := range t.Queues {
-		t.Waits = append(t.Waits, q.waits()...)
-	}
-	t.Cycles = cycles(t.Waits)
 	return t, nil
 }
 
@@ -89,70 +112,85 @@ func (s *Session) descend(ctx context.Context, at, full string, t *Tree) error {
 	return nil
 }
 
-// waits returns who waits for whom in a queue: for all before it that it can't
-// be beside.
-func (q Queue) waits() (waits []Wait) {
-	for i, n := range q.Nodes {
-		if n.Held || n.OwnerID == "" {
-			continue
-		}
-		for _, b := range q.Nodes[:i] {
-			if b.OwnerID == "" || n.Mode == ModeRead && b.Mode == ModeRead || (n.Mode == ModePermit) != (b.Mode == ModePermit) {
-				continue
-			}
-			waits = append(waits, Wait{
-				Owner: n.OwnerID, OwnerName: n.OwnerName, For: b.OwnerID, ForName: b.OwnerName,
-				Path: q.Path, Node: n.Name, ForNode: b.Name,
-			})
+// tie finds out who waits for whom, and in which circles.
+func (s *Session) tie(ctx context.Context, t *Tree) error {
+	waits, loops, err := findLoops(ctx, t.Queues, nil)
+	if err != nil {
+		return err
+	}
+	same, gone := s.lookAgain(ctx, t.Queues, loops)
+	if len(gone) > 0 {
+		// Another cycle may go through the same owners.
+		if _, again, err := findLoops(ctx, t.Queues, gone); err == nil {
+			loops = again
 		}
 	}
-	return waits
-}
-
-// cycles returns a shortest cycle through each owner that is in one, each cycle
-// once.
-func cycles(waits []Wait) (found [][]Wait) {
-	next := make(map[string][]Wait)
-	var owners []string
-	for _, w := range waits {
-		if next[w.Owner] == nil {
-			owners = append(owners, w.Owner)
-		}
-		next[w.Owner] = append(next[w.Owner], w)
-	}
-	seen := make(map[string]bool) // owners of a cycle that is told
-	for _, o := range owners {
-		if seen[o] {
-			continue
-		}
-		if c := around(next, o); c != nil {
-			found = append(found, c)
-			for _, w := range c {
-				seen[w.Owner] = true
-			}
-		}
-	}
-	return found
-}
-
-// around returns a shortest way from an owner back to itself.
-func around(next map[string][]Wait, owner string) []Wait {
-	came := make(map[string]Wait) // how each owner was reached
-	for at := []string{owner}; len(at) > 0; at = at[1:] {
-		for _, w := range next[at[0]] {
-			if w.For == owner {
-				way := []Wait{w}
-				for from := w.Owner; from != owner; from = came[from].Owner {
-					way = append(way, came[from])
-				}
-				slices.Reverse(way)
-				return way
-			}
-			if _, been := came[w.For]; !been {
-				came[w.For] = w
-				at = append(at, w.For)
-			}
-		}
+	t.Waits = waitsOf(t.Queues, waits)
+	for _, l := range loops {
+		t.Cycles = append(t.Cycles, Cycle{
+			Waits: waitsOf(t.Queues, l.steps),
+			Certain: l.locks && !slices.ContainsFunc(l.steps, func(st step) bool {
+				return !same[st.from] || !same[st.to]
+			}),
+		})
 	}
 	return nil
+}
+
+// betweenLooks is far more than the time for which a node may name somebody who
+// has handed the lock over.
+const betweenLooks = time.Second
+
+// lookAgain waits, and reads the nodes of the loops among locks again. same are
+// the nodes that are as they were; gone are those that are not there any more, or
+// have another owner. Both are nil if that could not be found out.
+func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (same, gone map[spot]bool) {
+	var spots []spot
+	found := make(map[spot]bool)
+	for _, l := range loops {
+		for _, st := range l.steps {
+			for _, sp := range []spot{st.from, st.to} {
+				if l.locks && !found[sp] {
+					found[sp] = true
+					spots = append(spots, sp)
+				}
+			}
+		}
+	}
+	if len(spots) == 0 {
+		return nil, nil
+	}
+	select {
+	case <-time.After(betweenLooks):
+	case <-ctx.Done():
+		return nil, nil
+	}
+	// A server that is cut off from its leader shows what was.
+	err := s.ask(ctx, func() error {
+		_, err := s.conn.Sync(spots[0].in(queues).Path)
+		return err
+	})
+	if err != nil {
+		return nil, nil
+	}
+	now := make([]Node, len(spots))
+	errs := forEach(len(spots), func(i int) (err error) {
+		n := spots[i].in(queues)
+		now[i], err = s.node(ctx, path.Dir(n.Path), znode.Name{Raw: n.Name})
+		return err
+	})
+	if slices.ContainsFunc(errs, func(err error) bool { return err != nil && !errors.Is(err, zk.ErrNoNode) }) {
+		return nil, nil
+	}
+	same, gone = make(map[spot]bool), make(map[spot]bool)
+	for i, n := range now {
+		was := spots[i].in(queues)
+		switch {
+		case n.Fence != was.Fence || n.OwnerID != was.OwnerID: // zero where there is none
+			gone[spots[i]] = true
+		case n.Version == was.Version:
+			same[spots[i]] = true
+		}
+	}
+	return same, gone
 }

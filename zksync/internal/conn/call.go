@@ -203,6 +203,16 @@ func (c *Conn) Set(path string, data []byte) (Ran, error) {
 	})
 }
 
+// SetAt writes a node's data if its version is the one given, and returns the new
+// Stat: zk.ErrBadVersion if it is not.
+func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ran Ran, err error) {
+	ran, err = c.do(true, func(zc *zk.Conn) (err error) {
+		stat, err = zc.Set(path, data, version)
+		return err
+	})
+	return stat, ran, err
+}
+
 // Replace makes an ephemeral node and removes another, in one transaction:
 // zk.ErrNodeExists or zk.ErrNoNode, and nothing is done, if that can't be.
 func (c *Conn) Replace(old, path string, data []byte, acl []zk.ACL) (Ran, error) {

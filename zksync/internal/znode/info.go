@@ -1,8 +1,10 @@
 package znode
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,10 +26,11 @@ type Info struct {
 	OwnerID     string
 	OwnerName   string
 	TraceParent string // W3C traceparent; left out unless it is one
+	Revoke      bool   // somebody asks for the lock back
 }
 
 // Encode returns the node's data: JSON of at most 256 bytes, without the fields
-// that are empty. Every text is cut to 40 bytes, and where they are too long
+// that are empty or false. Every text is cut to 40 bytes, and where they are too long
 // together the owner's name, then the host, then the identity are cut further;
 // never within a character. Invalid UTF-8, and characters that move a terminal's
 // cursor or turn its writing round, become U+FFFD.
@@ -78,6 +81,9 @@ func (i Info) appendJSON(b []byte) []byte {
 		b = append(b, '}')
 	}
 	b = appendField(b, ',', "tp", i.TraceParent)
+	if i.Revoke {
+		b = append(b, revokeMember...)
+	}
 	return append(b, '}')
 }
 
@@ -175,7 +181,8 @@ func DecodeInfo(data []byte) (Info, bool) {
 			ID   string `json:"id"`
 			Name string `json:"name"`
 		} `json:"owner"`
-		TP string `json:"tp"`
+		TP     string `json:"tp"`
+		Revoke bool   `json:"revoke"`
 	}
 	if err := json.Unmarshal(data, &p); err != nil || p.V != 1 || p.PID < 0 || p.PID > math.MaxInt {
 		return Info{}, false
@@ -187,6 +194,7 @@ func DecodeInfo(data []byte) (Info, bool) {
 		OwnerID:     p.Owner.ID,
 		OwnerName:   p.Owner.Name,
 		TraceParent: p.TP,
+		Revoke:      p.Revoke,
 	}.clean(), true
 }
 
@@ -194,8 +202,33 @@ func DecodeInfo(data []byte) (Info, bool) {
 // Curator's.
 const RevokeWord = "__REVOKE__"
 
-// IsRevoke reports whether a node's data asks its holder to let go: Curator's
-// word "__REVOKE__", or "unlock", and nothing around it.
+// revokeMember asks the same beside the name of the holder.
+const revokeMember = `,"revoke":true`
+
+// AddRevoke returns a node's data with "revoke":true added as its last member.
+// It returns false for data that DecodeInfo does not read. Members that this
+// version does not know are kept, unless the result would be longer than Encode
+// may make it: then it is encoded anew, and texts are cut as Encode cuts them.
+func AddRevoke(data []byte) ([]byte, bool) {
+	i, ok := DecodeInfo(data)
+	if !ok {
+		return nil, false
+	}
+	object := bytes.TrimRight(data, " \t\r\n")
+	if len(object)+len(revokeMember) > maxInfo {
+		i.Revoke = true
+		return i.Encode(), true
+	}
+	return slices.Concat(object[:len(object)-1], []byte(revokeMember), []byte{'}'}), true
+}
+
+// IsRevoke reports whether a node's data asks its holder to let go: a payload
+// with "revoke":true, or Curator's word "__REVOKE__", or "unlock", and nothing
+// around it.
 func IsRevoke(data []byte) bool {
-	return string(data) == RevokeWord || string(data) == "unlock"
+	if string(data) == RevokeWord || string(data) == "unlock" {
+		return true
+	}
+	i, ok := DecodeInfo(data)
+	return ok && i.Revoke
 }

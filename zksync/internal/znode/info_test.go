@@ -16,7 +16,7 @@ func TestInfoEncode(t *testing.T) {
 		want string
 	}{
 		{"nothing", Info{}, `{"v":1}`},
-		{"all", Info{"billing", "web-1", 4711, "o1", "order 7", tp},
+		{"all", Info{"billing", "web-1", 4711, "o1", "order 7", tp, false},
 			`{"v":1,"id":"billing","host":"web-1","pid":4711,"owner":{"id":"o1","name":"order 7"},"tp":"` + tp + `"}`},
 		{"owner's id", Info{OwnerID: "o1"}, `{"v":1,"owner":{"id":"o1"}}`},
 		{"owner's name", Info{OwnerName: "n"}, `{"v":1,"owner":{"name":"n"}}`},
@@ -28,6 +28,9 @@ func TestInfoEncode(t *testing.T) {
 		{"rune before the cut", Info{Identity: strings.Repeat("a", 38) + "é"}, `{"v":1,"id":"` + strings.Repeat("a", 38) + `é"}`},
 		{"invalid", Info{Identity: "a\xffb\xc3"}, "{\"v\":1,\"id\":\"a\ufffdb\ufffd\"}"},
 		{"controls", Info{Identity: "a\x1b[2J\n\x7f\u0085\u2028\u202e"}, "{\"v\":1,\"id\":\"a\ufffd[2J\ufffd\ufffd\ufffd\ufffd\ufffd\"}"},
+		{"revoked", Info{Revoke: true}, `{"v":1,"revoke":true}`},
+		{"all, revoked", Info{"billing", "web-1", 4711, "o1", "order 7", tp, true},
+			`{"v":1,"id":"billing","host":"web-1","pid":4711,"owner":{"id":"o1","name":"order 7"},"tp":"` + tp + `","revoke":true}`},
 		{"no traceparent", Info{TraceParent: tp[:54]}, `{"v":1}`},
 	} {
 		got := string(tt.info.Encode())
@@ -82,12 +85,15 @@ func replace(r rune) rune {
 func TestInfoFits(t *testing.T) {
 	for _, unit := range []string{"a", `"`, `\`, "é", "€", "😀", "\xff", "\x00", "<", "a\""} {
 		text := strings.Repeat(unit, 60)
-		got := checkEncoded(t, Info{text, text, 1<<31 - 1, text, text, tp})
-		if got.OwnerID == "" || got.TraceParent != tp || got.PID != 1<<31-1 {
-			t.Errorf("%q: %+v lost what is not cut", unit, got)
-		}
-		if got.Identity == "" && got.Host != "" || got.Host == "" && got.OwnerName != "" {
-			t.Errorf("%q: %+v was cut in another order", unit, got)
+		var got Info
+		for _, revoke := range []bool{false, true} {
+			got = checkEncoded(t, Info{text, text, 1<<31 - 1, text, text, tp, revoke})
+			if got.Identity == "" || got.OwnerID == "" || got.TraceParent != tp || got.PID != 1<<31-1 || got.Revoke != revoke {
+				t.Errorf("%q: %+v lost what is not cut", unit, got)
+			}
+			if got.Host == "" && got.OwnerName != "" {
+				t.Errorf("%q: %+v was cut in another order", unit, got)
+			}
 		}
 		// Without a traceparent, plain texts need no cut beyond the first.
 		got = checkEncoded(t, Info{Identity: text, Host: text, PID: 1, OwnerID: text, OwnerName: ""})
@@ -96,14 +102,14 @@ func TestInfoFits(t *testing.T) {
 		}
 	}
 	// Nothing is cut further than it must be.
-	full := Info{strings.Repeat("i", 40), strings.Repeat("h", 40), 4711, strings.Repeat("o", 40), strings.Repeat("n", 40), tp}
+	full := Info{strings.Repeat("i", 40), strings.Repeat("h", 40), 4711, strings.Repeat("o", 40), strings.Repeat("n", 40), tp, false}
 	if data := full.Encode(); len(data) != 256 {
 		t.Errorf("%d bytes: %s", len(data), data)
 	}
 }
 
 func TestInfoAllocates(t *testing.T) {
-	info := Info{"billing", "web-1", 4711, "o1", "order 7", tp}
+	info := Info{"billing", "web-1", 4711, "o1", "order 7", tp, false}
 	if n := testing.AllocsPerRun(100, func() { info.Encode() }); n > 1 {
 		t.Errorf("Encode: %v allocations", n)
 	}
@@ -123,6 +129,9 @@ func TestDecodeInfo(t *testing.T) {
 		{"{\"v\":1,\"host\":\"a\xffb\"}", Info{Host: "a\ufffdb"}},
 		{`{"v":1,"tp":"` + tp + `"}`, Info{TraceParent: tp}},
 		{`{"v":1,"tp":"nonsense\n"}`, Info{}},
+		{`{"v":1,"revoke":true}`, Info{Revoke: true}},
+		{`{"v":1,"revoke":true,"id":"a"}`, Info{Identity: "a", Revoke: true}},
+		{`{"v":1,"revoke":false}`, Info{}},
 		{`{"v":1,"pid":2147483647}`, Info{PID: 2147483647}},
 		{`{"v":1,"id":"a"` + strings.Repeat(" ", 4096-16) + "}", Info{Identity: "a"}},
 	} {
@@ -134,7 +143,7 @@ func TestDecodeInfo(t *testing.T) {
 		"", " ", "127.0.0.1", "null", "1", `"v"`, "[]", "{}", "{", `{"v":1`, `{"v":1}x`, `{"v":1}{"v":1}`,
 		`{"v":0}`, `{"v":2}`, `{"v":"1"}`, `{"v":1.5}`, `{"v":1e400}`, `{"v":null}`,
 		`{"v":1,"id":5}`, `{"v":1,"owner":"x"}`, `{"v":1,"owner":[]}`, `{"v":1,"pid":"1"}`, `{"v":1,"pid":-1}`,
-		`{"v":1,"pid":9223372036854775808}`, `{"v":1,"pid":1.5}`,
+		`{"v":1,"revoke":"true"}`, `{"v":1,"revoke":1}`, `{"v":1,"pid":9223372036854775808}`, `{"v":1,"pid":1.5}`,
 		`{"v":1,"id":"a"` + strings.Repeat(" ", 4096-15) + "}",
 		`{"v":1,"x":` + strings.Repeat("[", 4000), "\x00", "\x1f\x8b\x08", "__REVOKE__",
 		"{\"v\":1,\"id\":\"a\nb\"}",
@@ -175,7 +184,8 @@ func TestIsTraceParent(t *testing.T) {
 
 func TestIsRevoke(t *testing.T) {
 	for s, want := range map[string]bool{
-		"__REVOKE__": true, "unlock": true,
+		"__REVOKE__": true, "unlock": true, `{"v":1,"revoke":true}`: true, `{"v":1,"id":"a","revoke":true}`: true,
+		`{"v":1,"revoke":false}`: false, `{"v":2,"revoke":true}`: false, `{"revoke":true}`: false, `{"v":1,"id":"\"revoke\":true"}`: false,
 		"": false, "__revoke__": false, "__REVOKE__\n": false, " unlock": false, "unlocked": false, "__REVOKE__x": false, `{"v":1}`: false,
 	} {
 		if got := IsRevoke([]byte(s)); got != want {
@@ -184,6 +194,31 @@ func TestIsRevoke(t *testing.T) {
 	}
 	if IsRevoke(nil) {
 		t.Error("nil revokes")
+	}
+}
+
+// The request goes beside what the data says, which stays readable, and never
+// makes it longer than it may be.
+func TestAddRevoke(t *testing.T) {
+	full := Info{strings.Repeat("i", 40), strings.Repeat("h", 40), 4711, strings.Repeat("o", 40), strings.Repeat("n", 40), tp, false}
+	cut := full
+	cut.OwnerName, cut.Revoke = full.OwnerName[:26], true
+	for data, want := range map[string]string{
+		`{"v":1}`:                      `{"v":1,"revoke":true}`,
+		`{"v":1,"id":"a}"}`:            `{"v":1,"id":"a}","revoke":true}`,
+		" {\"v\":1, \"new\":[{}] } \n": ` {"v":1, "new":[{}] ,"revoke":true}`,
+		string(full.Encode()):          string(cut.Encode()),
+		`{"v":1,"id":"a","new":"` + strings.Repeat("x", 217) + `"}`: `{"v":1,"id":"a","new":"` + strings.Repeat("x", 217) + `","revoke":true}`,
+		`{"v":1,"id":"a","new":"` + strings.Repeat("x", 218) + `"}`: `{"v":1,"id":"a","revoke":true}`,
+		"":           "",
+		"10.0.0.7":   "",
+		"__REVOKE__": "",
+		`{"v":2}`:    "",
+	} {
+		got, ok := AddRevoke([]byte(data))
+		if string(got) != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", data, got, ok, want)
+		}
 	}
 }
 
@@ -203,9 +238,20 @@ func FuzzDecodeInfo(f *testing.F) {
 			}
 		}
 		checkEncoded(t, info)
+		if asked, can := AddRevoke(data); can != ok {
+			t.Fatalf("AddRevoke: %v, DecodeInfo: %v", can, ok)
+		} else if ok {
+			got, ok := DecodeInfo(asked)
+			if len(asked) > maxInfo || !ok || !got.Revoke || !IsRevoke(asked) {
+				t.Fatalf("%q became %q", data, asked)
+			}
+			if got.Revoke = info.Revoke; got != info && len(data)+len(revokeMember) <= maxInfo {
+				t.Fatalf("%q became %q", data, asked)
+			}
+		}
 		// The same bytes as texts to encode.
 		s, n := string(data), len(data)
-		checkEncoded(t, Info{s[n/4:], s[n/3:], n, s[n/2:], s, tp})
-		checkEncoded(t, Info{s, s, n - 10, s, s, s})
+		checkEncoded(t, Info{s[n/4:], s[n/3:], n, s[n/2:], s, tp, n%2 == 0})
+		checkEncoded(t, Info{s, s, n - 10, s, s, s, n%2 == 1})
 	})
 }
