@@ -101,7 +101,8 @@ func (w *world) waitingLocked() map[string]waiting {
 				sole = false
 			}
 		}
-		if sole {
+		// Of one that gave up meanwhile its node may still have the name.
+		if sole && w.gaveUp[x.p.name+" "+dir].Before(long) {
 			known[x.owner] = waiting{x, c}
 		}
 	}

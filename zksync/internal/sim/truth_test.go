@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ const wrongFor = 100 * time.Millisecond
 type spell struct {
 	p        *process
 	owner    string // "": nobody in particular
+	nodes    []string
 	from, to time.Time
 }
 
@@ -23,7 +25,7 @@ func (w *world) spellLocked(c *claim) {
 	if w.kind != "inspected" || len(c.seats) != 1 {
 		return
 	}
-	c.spell = &spell{p: c.p, owner: c.owner, from: time.Now()}
+	c.spell = &spell{p: c.p, owner: c.owner, nodes: c.seats[0].nodes, from: time.Now()}
 	w.spells[c.path()] = append(w.spells[c.path()], c.spell)
 }
 
@@ -40,7 +42,7 @@ func (w *world) lateLocked() time.Duration { return wrongFor + 4*w.latency + 5*t
 // checkOwnerLocked looks at the owner that a held node was said to have by an
 // answer to what was asked at some time: it holds, or did until a moment ago.
 func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
-	data, stat, ok := w.srv.Get(node)
+	data, _, ok := w.srv.Get(node)
 	if !ok || owner == "" || !w.quietLocked() {
 		return
 	}
@@ -53,16 +55,11 @@ func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
 	if maker == nil || maker.dead.Load() || maker.closing.Load() {
 		return
 	}
-	made, dir, since := time.UnixMilli(stat.Ctime), path.Dir(node), asked.Add(-w.lateLocked())
-	for x := range w.waits { // for which the node was made: it may not know yet
-		if _, on := x.on(dir); on && x.owner == owner && !x.since.After(made) {
-			return
-		}
-	}
+	dir, since := path.Dir(node), asked.Add(-w.lateLocked())
 	fresh := true // nobody has held by this node for long
 	var last time.Time
 	for _, s := range w.spells[dir] {
-		if s.p != maker || s.from.Before(made) {
+		if s.p != maker || !slices.Contains(s.nodes, node) {
 			continue
 		}
 		if s.owner == owner {
@@ -82,11 +79,15 @@ func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
 	}
 }
 
-// checkPeer looks at what a waiting call is told of whom it waits for.
+// checkPeer looks at what a waiting call is told of whom it waits for. It may hear
+// of a hand-over before the one who has got the lock does.
 func (w *world) checkPeer(p *process, peer zksync.Peer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.checkOwnerLocked("a call of "+p.name, peer.Node, peer.OwnerName, time.Now())
+	asked := time.Now()
+	time.AfterFunc(time.Millisecond, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.checkOwnerLocked("a call of "+p.name, peer.Node, peer.OwnerName, asked)
+	})
 }
 
 // inspect looks at all queues for some time.
