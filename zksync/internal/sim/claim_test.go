@@ -158,7 +158,11 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 // ownLocked returns the nodes of a line that may be a claim's: for a plain lock
 // any of its process whose turn it is, but those of Holds.
 func (w *world) ownLocked(c *claim, s seat, line []standing, several bool) (nodes []string) {
-	for _, n := range of(c.p, entitled(line, s.mode)) {
+	turn := entitled(line, s.mode)
+	if c.m == nil {
+		turn = entitledKazoo(line)
+	}
+	for _, n := range of(c.p, turn) {
 		mine := several == (w.parts(n) > 1) &&
 			!slices.ContainsFunc(w.active[s.path], func(o *claim) bool { return o.hold != nil && o.node() == n.node })
 		switch {
