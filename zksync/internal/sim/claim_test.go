@@ -96,6 +96,8 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	if beside != nil {
 		c.who += " reading"
 	}
+	// What is lost while a slow tracer hears of the grant has a handle that tells.
+	told := x.p.slow > 0 && h != nil && h.Err() != nil
 	// All at one moment: nobody is granted or gives back meanwhile but those whose
 	// claim is over, or less, already.
 	w.mu.Lock()
@@ -124,7 +126,7 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 		return c
 	}
 	w.logLocked("%s holds %s: %v", c.who, c.name(), c.seats)
-	forced := w.unawareLocked(c.want)
+	forced := told || w.unawareLocked(c.want)
 	c.void = !stands && forced || beside != nil && beside.void
 	if !stands && !forced {
 		w.wrongLocked("granted: %s got %s without a node whose turn it is (first is %v)", c.who, c.name(), first)
@@ -156,7 +158,11 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 // ownLocked returns the nodes of a line that may be a claim's: for a plain lock
 // any of its process whose turn it is, but those of Holds.
 func (w *world) ownLocked(c *claim, s seat, line []standing, several bool) (nodes []string) {
-	for _, n := range of(c.p, entitled(line, s.mode)) {
+	turn := entitled(line, s.mode)
+	if c.m == nil {
+		turn = entitledKazoo(line)
+	}
+	for _, n := range of(c.p, turn) {
 		mine := several == (w.parts(n) > 1) &&
 			!slices.ContainsFunc(w.active[s.path], func(o *claim) bool { return o.hold != nil && o.node() == n.node })
 		switch {
@@ -229,10 +235,13 @@ func (c *claim) lost(cause error) {
 	if !errors.Is(cause, zksync.ErrLost) {
 		w.wrongLocked("loss: %s has the cause %v", c.who, cause)
 	}
+	if w.quietLocked() && !w.forcedLocked(c.want) {
+		w.wrongLocked("loss: %s is told that %s is lost, though nothing has happened to it: %v", c.who, c.name(), cause)
+	}
 	// Its own process deletes the node as soon as it has told, which may be in the
 	// same moment.
 	own := w.latency == 0 && c.lives()
-	if !stands && !own && !w.forcedLocked(c.want) {
+	if !stands && !own && !w.forcedLocked(c.want) && !c.void {
 		w.wrongLocked("late: %s was told that %s is lost after its node had gone", c.who, c.name())
 	}
 }

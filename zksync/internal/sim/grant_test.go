@@ -35,7 +35,7 @@ func (w *world) checkExclusionLocked(c *claim, s seat, stands, forced bool) {
 		switch {
 		case c.hold != nil && c.void:
 			continue // the place may have been free again before c could say it has it
-		case o.hold == nil && o.p == c.p && alone(mode) && len(o.seats) == 1 && len(c.seats) == 1:
+		case o.hold == nil && o.p == c.p && o.m != nil && alone(mode) && len(o.seats) == 1 && len(c.seats) == 1:
 			// Alive or lost, it keeps the place until its Unlock.
 		case o.hold == nil && !alive, !alive && w.forcedLocked(o.want):
 			continue

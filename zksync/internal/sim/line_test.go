@@ -111,6 +111,13 @@ func entitled(line []standing, mode string) (in []standing) {
 	return in
 }
 
+// entitledKazoo is who of a line may hold by kazoo's rule, which heeds nodes with
+// its own name only.
+func entitledKazoo(line []standing) []standing {
+	line = slices.DeleteFunc(slices.Clone(line), func(n standing) bool { return !strings.Contains(n.node, "__lock__") })
+	return line[:min(len(line), 1)]
+}
+
 // parts is how many nodes stand that were made with one.
 func (w *world) parts(n standing) (count int) {
 	for _, p := range w.paths {

@@ -25,11 +25,12 @@ type newerWorld struct {
 	// Guarded by mu.
 	procs map[string]*process
 
-	spells  map[string][]*spell // of each path, the oldest first
-	grants  map[string]int      // of each path
-	looked  map[string]int      // grants at the last look for idle ones
-	stirs   int                 // faults that last
-	stirred time.Time           // the last change of these, or end of a process
+	spells  map[string][]*spell  // of each path, the oldest first
+	grants  map[string]int       // of each path
+	looked  map[string]int       // grants at the last look for idle ones
+	gaveUp  map[string]time.Time // of a process and path: when the last wait ended
+	stirs   int                  // faults that last
+	stirred time.Time            // the last change of these, or end of a process
 }
 
 // runs runs the plan in a bubble. A Close that hangs, or a goroutine that does not

@@ -1,52 +1,129 @@
 package sim
 
 import (
-	"fmt"
+	"context"
 	"strings"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// cycleKey names a wait of a cycle by its nodes and their versions.
-func cycleKey(s seenWait) string {
-	return fmt.Sprint(s.Path, s.Node, s.versions[0], s.ForNode, s.versions[1])
+// deadlocks looks for cycles. What is said to be one for certain is one, and what
+// is one is found.
+func (k *worker) deadlocks(o op) {
+	w := k.p.w
+	for end := time.Now().Add(o.work); time.Now().Before(end) && !k.p.dead.Load(); time.Sleep(50 * time.Millisecond) {
+		w.mu.Lock()
+		cycle := w.cycleLocked()
+		w.mu.Unlock()
+		// InspectTree looks twice, a second apart: in between is what it has seen
+		// in both.
+		between := make(chan relations, 1)
+		time.AfterFunc(600*time.Millisecond, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			between <- w.relationsLocked()
+		})
+		ctx, cancel := context.WithTimeout(w.bg, 2*timeout)
+		t, err := k.p.s.Load().InspectTree(ctx, inspectedRoot)
+		cancel()
+		seen := <-between
+		w.mu.Lock()
+		switch {
+		case !w.quietLocked() || k.p.closing.Load():
+		case err != nil:
+			w.wrongLocked("error: %s: inspect: %v", k.name, err)
+		default:
+			for _, c := range t.Cycles {
+				for _, x := range c.Waits {
+					if c.Certain && !seen.hold(x) {
+						w.wrongLocked("cycle: %s is told that %s waits for %s at %s, for certain, and it does not: %v", k.name, x.OwnerName, x.ForName, x.Path, c.Waits)
+					}
+				}
+			}
+			w.checkFoundLocked(k.name, cycle, t.Cycles)
+		}
+		w.mu.Unlock()
+	}
 }
 
-// trueLocked reports whether an owner waits for another: that one holds the lock,
-// or waits for it too.
-func (w *world) trueLocked(x zksync.Wait) bool {
-	waits, ahead := false, false
-	for y := range w.waits {
-		if _, on := y.on(x.Path); on {
-			waits = waits || y.owner == x.OwnerName
-			ahead = ahead || y.owner == x.ForName
+// relation is what an owner has to do with a path.
+type relation struct{ owner, path string }
+
+// relations are who waits and who holds at one time.
+type relations struct{ waits, holds map[relation]bool }
+
+func (w *world) relationsLocked() relations {
+	r := relations{make(map[relation]bool), make(map[relation]bool)}
+	for x := range w.waits {
+		for _, s := range x.seats {
+			r.waits[relation{x.owner, s.path}] = true
 		}
 	}
-	for _, c := range w.active[x.Path] {
-		ahead = ahead || c.owner == x.ForName
+	for path, all := range w.active {
+		for _, c := range all {
+			r.holds[relation{c.owner, path}] = true
+		}
 	}
-	return waits && ahead
+	return r
 }
 
-// cycleLocked is a cycle of owners that wait for each other, by whom they wait for.
+// hold reports whether an owner waits for another: that one holds the lock, or
+// waits for it too.
+func (r relations) hold(x zksync.Wait) bool {
+	ahead := relation{x.ForName, x.Path}
+	return r.waits[relation{x.OwnerName, x.Path}] && (r.holds[ahead] || r.waits[ahead])
+}
+
+// waiting is an owner that waits for a lock which another has.
+type waiting struct {
+	x     *want
+	holds *claim
+}
+
+// waitingLocked is who waits for whom, of those that the nodes can tell of: the
+// first of a process that waits, for another process's lock, for some time.
+func (w *world) waitingLocked() map[string]waiting {
+	known := make(map[string]waiting)
+	long := time.Now().Add(-2 * w.lateLocked())
+	for x := range w.waits {
+		if x.owner == "" || len(x.seats) != 1 || !alone(x.seats[0].mode) || x.since.After(long) || x.p.closing.Load() {
+			continue
+		}
+		dir := x.seats[0].path
+		c := w.holderLocked(dir)
+		if c == nil || c.owner == "" || c.p == x.p || c.spell.from.After(long) || c.p.closing.Load() {
+			continue
+		}
+		sole := true
+		for y := range w.waits {
+			if _, on := y.on(dir); on && y != x && y.p == x.p {
+				sole = false
+			}
+		}
+		// Of one that gave up meanwhile its node may still have the name.
+		if sole && w.gaveUp[x.p.name+" "+dir].Before(long) {
+			known[x.owner] = waiting{x, c}
+		}
+	}
+	return known
+}
+
+// cycleLocked is a cycle of owners that wait for each other, by their names.
 func (w *world) cycleLocked() map[string]waiting {
 	known := w.waitingLocked()
 	for owner := range known {
 		cycle := make(map[string]waiting)
-		at := owner
-		for {
+		for at := owner; cycle[at].x == nil; at = cycle[at].holds.owner {
 			x, ok := known[at]
 			if !ok {
-				break
-			}
-			if _, been := cycle[at]; been {
-				if at == owner {
-					return cycle
-				}
+				cycle = nil
 				break
 			}
 			cycle[at] = x
-			at = x.holds.owner
+		}
+		if cycle != nil {
+			return cycle // and who leads to it
 		}
 	}
 	return nil
@@ -54,7 +131,7 @@ func (w *world) cycleLocked() map[string]waiting {
 
 // checkFoundLocked looks whether a cycle that was there before a look, and is
 // still, is among those that it found.
-func (w *world) checkFoundLocked(who string, cycle map[string]waiting, found map[string][]seenWait) {
+func (w *world) checkFoundLocked(who string, cycle map[string]waiting, found []zksync.Cycle) {
 	if len(cycle) == 0 {
 		return
 	}
@@ -65,9 +142,9 @@ func (w *world) checkFoundLocked(who string, cycle map[string]waiting, found map
 		}
 		names = append(names, owner)
 	}
-	for _, waits := range found {
-		for _, x := range waits {
-			if _, ok := cycle[x.OwnerName]; ok {
+	for _, c := range found {
+		for _, x := range c.Waits {
+			if _, ok := cycle[x.OwnerName]; ok && c.Certain {
 				return
 			}
 		}

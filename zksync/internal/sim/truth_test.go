@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ const wrongFor = 100 * time.Millisecond
 type spell struct {
 	p        *process
 	owner    string // "": nobody in particular
+	nodes    []string
 	from, to time.Time
 }
 
@@ -23,7 +25,7 @@ func (w *world) spellLocked(c *claim) {
 	if w.kind != "inspected" || len(c.seats) != 1 {
 		return
 	}
-	c.spell = &spell{p: c.p, owner: c.owner, from: time.Now()}
+	c.spell = &spell{p: c.p, owner: c.owner, nodes: c.seats[0].nodes, from: time.Now()}
 	w.spells[c.path()] = append(w.spells[c.path()], c.spell)
 }
 
@@ -40,7 +42,7 @@ func (w *world) lateLocked() time.Duration { return wrongFor + 4*w.latency + 5*t
 // checkOwnerLocked looks at the owner that a held node was said to have by an
 // answer to what was asked at some time: it holds, or did until a moment ago.
 func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
-	data, stat, ok := w.srv.Get(node)
+	data, _, ok := w.srv.Get(node)
 	if !ok || owner == "" || !w.quietLocked() {
 		return
 	}
@@ -53,16 +55,11 @@ func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
 	if maker == nil || maker.dead.Load() || maker.closing.Load() {
 		return
 	}
-	made, dir, since := time.UnixMilli(stat.Ctime), path.Dir(node), asked.Add(-w.lateLocked())
-	for x := range w.waits { // for which the node was made: it may not know yet
-		if _, on := x.on(dir); on && x.owner == owner && !x.since.After(made) {
-			return
-		}
-	}
+	dir, since := path.Dir(node), asked.Add(-w.lateLocked())
 	fresh := true // nobody has held by this node for long
 	var last time.Time
 	for _, s := range w.spells[dir] {
-		if s.p != maker || s.from.Before(made) {
+		if s.p != maker || !slices.Contains(s.nodes, node) {
 			continue
 		}
 		if s.owner == owner {
@@ -82,11 +79,15 @@ func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
 	}
 }
 
-// checkPeer looks at what a waiting call is told of whom it waits for.
+// checkPeer looks at what a waiting call is told of whom it waits for. It may hear
+// of a hand-over before the one who has got the lock does.
 func (w *world) checkPeer(p *process, peer zksync.Peer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.checkOwnerLocked("a call of "+p.name, peer.Node, peer.OwnerName, time.Now())
+	asked := time.Now()
+	time.AfterFunc(time.Millisecond, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.checkOwnerLocked("a call of "+p.name, peer.Node, peer.OwnerName, asked)
+	})
 }
 
 // inspect looks at all queues for some time.
@@ -139,113 +140,4 @@ func (w *world) checkNamedLocked(who string, n zksync.Node, c *claim, asked time
 		return
 	}
 	w.wrongLocked("owner: %s is told that %q has %s, which %s has had for %v", who, n.OwnerName, n.Path, c.owner, asked.Sub(c.spell.from))
-}
-
-// waiting is an owner that waits for a lock which another has.
-type waiting struct {
-	x     *want
-	holds *claim
-}
-
-// waitingLocked is who waits for whom, of those that the nodes can tell of: the
-// first of a process that waits, for another process's lock, for some time.
-func (w *world) waitingLocked() map[string]waiting {
-	known := make(map[string]waiting)
-	long := time.Now().Add(-2 * w.lateLocked())
-	for x := range w.waits {
-		if x.owner == "" || len(x.seats) != 1 || !alone(x.seats[0].mode) || x.since.After(long) || x.p.closing.Load() {
-			continue
-		}
-		dir := x.seats[0].path
-		c := w.holderLocked(dir)
-		if c == nil || c.owner == "" || c.p == x.p || c.spell.from.After(long) || c.p.closing.Load() {
-			continue
-		}
-		sole := true
-		for y := range w.waits {
-			if _, on := y.on(dir); on && y != x && y.p == x.p {
-				sole = false
-			}
-		}
-		if sole {
-			known[x.owner] = waiting{x, c}
-		}
-	}
-	return known
-}
-
-// deadlocks looks for cycles twice, and what it sees in both looks is one.
-func (k *worker) deadlocks(o op) {
-	w := k.p.w
-	for end := time.Now().Add(o.work); time.Now().Before(end) && !k.p.dead.Load(); time.Sleep(50 * time.Millisecond) {
-		first, ok := k.cycles()
-		time.Sleep(500 * time.Millisecond)
-		w.mu.Lock()
-		cycle := w.cycleLocked()
-		real := make(map[zksync.Wait]bool)
-		for _, waits := range first {
-			for _, x := range waits {
-				real[x.Wait] = w.trueLocked(x.Wait)
-			}
-		}
-		w.mu.Unlock()
-		time.Sleep(500 * time.Millisecond)
-		second, too := k.cycles()
-		w.mu.Lock()
-		if !ok || !too || !w.quietLocked() {
-			w.mu.Unlock()
-			continue
-		}
-		for key, waits := range second {
-			if _, both := first[key]; !both {
-				continue
-			}
-			for _, x := range waits {
-				if !real[x.Wait] {
-					w.wrongLocked("cycle: %s is told twice that %s waits for %s at %s, which it did not in between: %v", k.name, x.OwnerName, x.ForName, x.Path, waits)
-				}
-			}
-		}
-		w.checkFoundLocked(k.name, cycle, second)
-		w.mu.Unlock()
-	}
-}
-
-// seenWait is a wait, and the versions of its nodes when it was seen.
-type seenWait struct {
-	zksync.Wait
-	versions [2]int32
-}
-
-// cycles are those of one look, by their nodes and the versions of these. Only
-// those of locks are certain.
-func (k *worker) cycles() (found map[string][]seenWait, ok bool) {
-	w := k.p.w
-	ctx, cancel := context.WithTimeout(w.bg, timeout)
-	defer cancel()
-	t, err := k.p.s.Load().InspectTree(ctx, inspectedRoot)
-	if err != nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.quietLocked() && !k.p.closing.Load() {
-			w.wrongLocked("error: %s: inspect: %v", k.name, err)
-		}
-		return nil, false
-	}
-	found = make(map[string][]seenWait)
-	for _, cycle := range t.Cycles {
-		var waits []seenWait
-		key := ""
-		for _, x := range cycle.Waits {
-			s := seenWait{Wait: x}
-			for i, name := range []string{x.Node, x.ForNode} {
-				_, stat, _ := w.srv.Get(path.Join(x.Path, name))
-				s.versions[i] = stat.Version
-			}
-			waits = append(waits, s)
-			key = max(key, cycleKey(s))
-		}
-		found[key] = waits
-	}
-	return found, true
 }

@@ -34,7 +34,7 @@ func (p *process) speakKazoo(l life) {
 					time.Sleep(o.work)
 					continue
 				}
-				k.kazoo(o, fmt.Sprintf("%08x%024x", w.seed&0xffffffff, p.slot<<32|g<<16|n))
+				k.kazoo(o, fmt.Sprintf("%016x%016x", client.SessionID(), g<<32|n))
 			}
 		})
 	}

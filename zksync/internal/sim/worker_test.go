@@ -85,6 +85,9 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 	}()
 	w.mu.Lock()
 	delete(w.waits, x)
+	for _, s := range x.seats {
+		w.gaveUp[k.p.name+" "+s.path] = time.Now()
+	}
 	w.mu.Unlock()
 	if err != nil && !errors.Is(err, errRefused) {
 		w.log("%s: %s: %v", k.name, o.kind, err)
