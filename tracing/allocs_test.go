@@ -76,7 +76,7 @@ func handovers(t testing.TB, tracer *zksync.Tracer) (allocs float64, took time.D
 // pass on within the session costs more.
 func least(t testing.TB, tracer func() *zksync.Tracer) (allocs float64, took time.Duration) {
 	allocs, took = handovers(t, tracer())
-	for range 2 {
+	for range 11 {
 		a, d := handovers(t, tracer())
 		allocs, took = min(allocs, a), min(took, d)
 	}
