@@ -24,6 +24,8 @@ func (l *lock) stand(w *waiter) {
 		After:   l.afterLocked(r),
 		Strict:  w.strict,
 		Limits:  func(smallest int64) { l.differ(w, smallest) },
+		Strange: s.strange,
+		Stays:   s.stays,
 		ACL:     l.acl,
 		Try:     w.acq.Try,
 		Fence:   w.hold,
@@ -38,10 +40,11 @@ func (l *lock) stand(w *waiter) {
 
 // places is where the nodes for a call stand.
 func (l *lock) places(w *waiter) []queue.Place {
-	if l.parts != nil {
-		return l.parts
+	if w.parts != nil {
+		return w.parts
 	}
 	p := place(l.full, w.kind)
+	p.Foreign = l.foreign
 	p.Weight, p.Limit = w.weight, w.limit
 	if l.kazoo && w.kind == znode.Exclusive {
 		second := p

@@ -28,15 +28,16 @@ type lock struct {
 	parts []queue.Place // of a Multi: where its nodes stand
 
 	mu      sync.Mutex
-	acl     []zk.ACL  // guarded by mu; of whoever was first to use the idle lock
-	permits bool      // guarded by mu; the path is a semaphore's
-	kazoo   bool      // guarded by mu; with a second node for kazoo
-	queue   list.List // guarded by mu; *waiter
-	ten     *tenure   // guarded by mu; who holds alone, or held and lost without knowing
-	reads   []*tenure // guarded by mu; those that share the lock, the oldest first
-	debts   []*tenure // guarded by mu; shared and lost, with levels to be given back
-	runs    []*run    // guarded by mu; stand in line for those at the front of queue
-	last    *run      // guarded by mu; of permits, the newest
+	acl     []zk.ACL        // guarded by mu; of whoever was first to use the idle lock
+	permits bool            // guarded by mu; the path is a semaphore's
+	kazoo   bool            // guarded by mu; with a second node for kazoo
+	foreign []znode.Foreign // guarded by mu; names of other recipes that are heeded
+	queue   list.List       // guarded by mu; *waiter
+	ten     *tenure         // guarded by mu; who holds alone, or held and lost without knowing
+	reads   []*tenure       // guarded by mu; those that share the lock, the oldest first
+	debts   []*tenure       // guarded by mu; shared and lost, with levels to be given back
+	runs    []*run          // guarded by mu; stand in line for those at the front of queue
+	last    *run            // guarded by mu; of permits, the newest
 }
 
 // run is an entry in line, or one being renewed for another tenure.

@@ -55,7 +55,10 @@ func NewMulti(locks ...Locker) *Multi {
 	// No path has a space before its first slash: the key is no other lock's.
 	mu.m.full = "multi " + strings.Join(names, ", ")
 	mu.m.mode, mu.m.kind = ModeMulti, znode.Exclusive
-	mu.m.cfg.handoff = 0
+	mu.m.cfg.handoff, mu.m.cfg.foreign = 0, nil
+	for _, p := range mu.m.parts { // for comparison with another value's, part by part
+		mu.m.cfg.foreign = append(append(mu.m.cfg.foreign, p.Foreign...), znode.Foreign{})
+	}
 	return mu
 }
 
@@ -77,7 +80,9 @@ func (mu *Multi) add(l Locker) {
 	m.check()
 	parts := m.parts
 	if parts == nil {
-		parts = []queue.Place{place(m.full, m.kind)}
+		p := place(m.full, m.kind)
+		p.Foreign = m.cfg.foreign
+		parts = []queue.Place{p}
 	}
 	switch {
 	case mu.m.s == nil:
@@ -95,6 +100,9 @@ func (mu *Multi) add(l Locker) {
 	}
 	for _, p := range parts {
 		i := slices.IndexFunc(mu.m.parts, func(o queue.Place) bool { return o.Parent == p.Parent })
+		if i >= 0 && !slices.Equal(mu.m.parts[i].Foreign, p.Foreign) && mu.m.err == nil {
+			mu.m.err = errOptions
+		}
 		switch {
 		case i < 0:
 			mu.m.parts = append(mu.m.parts, p)

@@ -56,6 +56,9 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 	} else {
 		m.err = m.cfg.apply(opts)
 	}
+	if m.err == nil {
+		m.err = m.cfg.heeds(kind)
+	}
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -264,7 +267,7 @@ func (m *Mutex) enter(ctx context.Context, w *waiter) *lock {
 		w.acq.Owner = w.owner
 	}
 	w.call, w.acl, w.handoff, w.start = ctx, m.cfg.acl, m.cfg.handoff, time.Now()
-	w.kazoo = m.cfg.kazoo
+	w.kazoo, w.foreign, w.parts = m.cfg.kazoo, m.cfg.foreign, m.parts
 	l := m.s.enter(m.path, m.full)
 	if m.parts != nil {
 		l.consist(m.parts)

@@ -187,9 +187,9 @@ func WithLockDefaults(opts ...LockOption) Option {
 }
 
 // LockOption changes a lock. Options that show in ZooKeeper (WithACL,
-// WithKazooQueue) must be the same in all values for one path on one session
-// that are in use at one time: a call on a value that differs fails with an
-// *Error. The others are the value's own.
+// WithKazooQueue, WithForeignPrefix) must be the same in all values for one path
+// on one session that are in use at one time: a call on a value that differs
+// fails with an *Error. The others are the value's own.
 type LockOption interface{ applyLock(*lockConfig) error }
 
 type lockOptionFunc func(*lockConfig) error
@@ -202,6 +202,7 @@ type lockConfig struct {
 	strict    bool
 	kazoo     bool
 	revocable bool
+	foreign   []znode.Foreign // in the order of their prefixes
 }
 
 func (c *lockConfig) apply(opts []LockOption) error {

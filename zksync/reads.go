@@ -151,6 +151,8 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		err error
 	}
 	done := make(chan result, 1)
+	call, stop := l.s.during(w.call)
+	defer stop()
 	l.ref()
 	go func() {
 		defer l.leave()
@@ -158,7 +160,7 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		if r.err = t.e.Learn(); r.err == nil {
 			r.e = queue.New(l.s.conn, order)
 			l.s.track(r.e)
-			r.err = r.e.StandBeside(w.call, t.e)
+			r.err = r.e.StandBeside(call, t.e)
 		}
 		if r.err != nil && r.e != nil {
 			l.drop(r.e)
@@ -169,13 +171,13 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 	case r := <-done:
 		*made = r.e
 		return r.err
-	case <-w.call.Done():
+	case <-call.Done():
 		go func() {
 			if r := <-done; r.err == nil {
 				l.drop(r.e)
 			}
 		}()
-		return ctxErr(w.call)
+		return ctxErr(call)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -28,6 +29,8 @@ type waiter struct {
 	noErr   bool  // Lock: can't be refused
 	handoff int   // of the value used
 	acl     []zk.ACL
+	foreign []znode.Foreign // whose names are heeded; a Multi's parts each end with a zero one
+	parts   []queue.Place   // of a Multi
 	start   time.Time
 	ahead   *tenure // the local holder that was met
 	waits   bool    // in the local line
@@ -59,7 +62,7 @@ func (w *waiter) shares() bool {
 
 // errOptions: two values for one path that disagree in what shows in ZooKeeper.
 var (
-	errOptions = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue)")
+	errOptions = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue, WithForeignPrefix)")
 	errKind    = errors.New("another value for this path is in use: a path is a semaphore's or a lock's")
 )
 
@@ -197,8 +200,8 @@ func (l *lock) admitLocked(w *waiter) error {
 	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && l.mineLocked(w) == nil:
 		return ErrClosed // a holder may enter again until it has finished
 	case l.idleLocked():
-		l.acl, l.permits, l.kazoo = w.acl, w.kind == znode.Permit, w.kazoo
-	case !slices.Equal(l.acl, w.acl), l.kazoo != w.kazoo:
+		l.acl, l.permits, l.kazoo, l.foreign = w.acl, w.kind == znode.Permit, w.kazoo, w.foreign
+	case !slices.Equal(l.acl, w.acl), l.kazoo != w.kazoo, !slices.Equal(l.foreign, w.foreign):
 		return errOptions
 	case l.permits != (w.kind == znode.Permit):
 		return errKind

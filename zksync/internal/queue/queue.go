@@ -56,15 +56,17 @@ type Client interface {
 	Replace(old, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 }
 
-// Entry stands in line. Stand and then Remove are called once each, one after
-// the other; the rest may be called by several goroutines once Stand has
+// Entry stands in line. Stand is called once, and then Remove, again only after
+// a refusal; the rest may be called by several goroutines once Stand has
 // succeeded.
 type Entry struct {
 	c     Client
 	order Order
 	place atomic.Int32 // in line; 0: not known
 
-	// Written by Stand.
+	// Written by Stand, and by Remove if an attempt is open still.
+	ran     conn.Ran     // of the attempt that is open
+	made    []string     // its nodes, if their names are known
 	guid    znode.GUID   // of the attempt whose nodes stand
 	owned   bool         // guid is registered
 	session int64        // the session that owns the nodes
@@ -77,6 +79,7 @@ type Entry struct {
 	torn bool // guarded by op; a transaction that deletes all may have run
 
 	mu   sync.Mutex
+	open []string // guarded by mu; what was asked to be made, while it is not known whether it was
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the newest first node
 	node string   // guarded by mu; the first node that stands
@@ -109,6 +112,29 @@ func (e *Entry) Left() []string {
 	return e.left
 }
 
+// Open returns what the newest attempt asked the servers to make, while it is not
+// known whether that was done: full paths that lack the sequence. It may be called
+// at any time.
+func (e *Entry) Open() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open
+}
+
+// tries records an attempt, before it is sent; nil ends the record.
+func (e *Entry) tries(paths []string) {
+	e.mu.Lock()
+	e.open = paths
+	e.mu.Unlock()
+}
+
+// leaves records which nodes are not known to be gone.
+func (e *Entry) leaves(nodes []string) {
+	e.mu.Lock()
+	e.left = nodes
+	e.mu.Unlock()
+}
+
 // Last returns the full path of the first node of the newest attempt, or "".
 // It may be called at any time.
 func (e *Entry) Last() string {
@@ -121,7 +147,7 @@ func (e *Entry) stands(session int64, nodes []string) {
 	e.session, e.nodes = session, nodes
 	e.fence.Store(0) // an earlier attempt's says nothing of these
 	e.mu.Lock()
-	e.left, e.last, e.node = nodes, nodes[0], nodes[0]
+	e.open, e.left, e.last, e.node = nil, nodes, nodes[0], nodes[0]
 	e.mu.Unlock()
 	if e.order.Placed != nil {
 		e.order.Placed()
@@ -218,13 +244,22 @@ func (e *Entry) look(ctx context.Context) error {
 // forgotten there.
 func (e *Entry) parse(p Place, names []string) []znode.Name {
 	line := make([]znode.Name, 0, len(names))
+	var strange []string
 	for _, n := range names {
-		if name, ok := znode.Parse(n); ok {
-			line = append(line, name)
-			if name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) && !defect.On(defect.NoSweep) {
-				go sweep(e.c, path.Join(p.Parent, n), name.GUID)
+		name, ok := znode.ParseAny(n, p.Foreign)
+		switch {
+		case !ok:
+			if e.order.Strange != nil && znode.Numbered(n) {
+				strange = append(strange, n)
 			}
+			continue
+		case name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) && !defect.On(defect.NoSweep):
+			go sweep(e.c, path.Join(p.Parent, n), name.GUID)
 		}
+		line = append(line, name)
+	}
+	if len(strange) > 0 {
+		e.order.Strange(p.Parent, strange)
 	}
 	znode.Sort(line)
 	return line

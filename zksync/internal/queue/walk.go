@@ -235,6 +235,7 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 		*told = blocker
 		e.order.Blocked(Blocker{Path: blocker, Data: wb.Data, Stat: wb.Stat, Place: place, Local: local})
 	}
+	e.stays(blocker, &wb.Stat)
 	if sole {
 		// The next in line keeps its clock valid, so that its turn costs no
 		// request when it comes.
@@ -262,6 +263,25 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 		return errLook
 	}
 	return e.certify(i)
+}
+
+// stays tells of a node before ours that belongs to no session: somebody's mistake,
+// which holds up the line until somebody removes it by hand. A nil stat costs a
+// request.
+func (e *Entry) stays(node string, stat *zk.Stat) {
+	if e.order.Stays == nil {
+		return
+	}
+	if stat == nil {
+		st, _, err := e.c.Stat(node)
+		if err != nil {
+			return // another look will come
+		}
+		stat = st
+	}
+	if stat.EphemeralOwner == 0 {
+		e.order.Stays(node)
+	}
 }
 
 // turned tells whether the end of the only blocker proves, without a read,
