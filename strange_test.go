@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,28 +55,26 @@ func TestPersistentNodeIsTold(t *testing.T) {
 				made(t, raw, p)
 				node := plant(t, raw, p+"/"+k.prefix, "somebody's mistake", zk.FlagSequence)
 				var log notes
-				var mu sync.Mutex
-				var told []zksync.Peer
+				peers := make(chan zksync.Peer, 100)
 				s := z.dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
-					zksync.WithTracer(&zksync.Tracer{Blocked: func(_ context.Context, p zksync.Peer) {
-						mu.Lock()
-						defer mu.Unlock()
-						told = append(told, p)
-					}}))
+					zksync.WithTracer(&zksync.Tracer{Blocked: func(_ context.Context, p zksync.Peer) { peers <- p }}))
+				told := func() {
+					t.Helper()
+					if peer := get(t, peers); !peer.Persistent || peer.Session != 0 || peer.Node != node {
+						t.Errorf("%+v", peer)
+					}
+					eventually(t, "the log tells", func() bool { return log.count("belongs to no session", node) == 1 })
+				}
 				for range 2 { // the second call is not told of in the log
 					gone, cancel := context.WithCancel(ctx)
 					waits := async(func() error { return k.lock(s, p).LockContext(gone) })
-					eventually(t, "the log tells", func() bool { return log.count("belongs to no session", node) == 1 })
+					told()
 					cancel()
 					isError(t, get(t, waits), context.Canceled)
 				}
+				lineOf(t, raw, p, 1)
 				waits := async(func() error { return k.lock(s, p).LockContext(ctx) })
-				lineOf(t, raw, p, 2)
-				eventually(t, "the third call is told", func() bool {
-					mu.Lock()
-					defer mu.Unlock()
-					return len(told) == 3
-				})
+				told()
 				q, err := s.Inspect(ctx, p)
 				ok(t, err)
 				if n := q.Nodes[0]; n.Path != node || n.Session != 0 || !n.Held || n.Mode != k.mode || q.Nodes[1].Session != s.ID() {
@@ -88,13 +85,6 @@ func TestPersistentNodeIsTold(t *testing.T) {
 				ok(t, k.lock(s, p).UnlockContext(ctx))
 				if n := log.count("belongs to no session"); n != 1 {
 					t.Errorf("logged %d times:\n%s", n, log.String())
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				for _, peer := range told {
-					if !peer.Persistent || peer.Session != 0 || peer.Node != node {
-						t.Errorf("%+v", peer)
-					}
 				}
 			})
 		})
