@@ -2,8 +2,11 @@ package zksync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
 // Shutdown ends the session in good order: calls that take a context are
@@ -33,9 +36,17 @@ func (s *Session) Shutdown(ctx context.Context) error {
 // Close ends the session, within 5 s. Every lock is given up: its node is
 // deleted before the connection closes, the contexts of its Hold end with
 // ErrLost, every wait ends with ErrClosed, and a waiting Lock panics; see
-// Shutdown. The *Error names the nodes whose deletion could not be confirmed:
-// they go when ZooKeeper ends the session, or, with NewSession, when the
-// program does. Later calls wait for the first and return its result.
+// Shutdown.
+//
+// The *Error names the nodes whose deletion could not be confirmed, and the paths
+// where a node may stand because the answer to its creation is missing: those lack
+// the number that ZooKeeper adds. After Dial they go when ZooKeeper ends the
+// session. After NewSession the client and its session live on, and so does the
+// clean-up: it goes on in the background until each of the nodes is known to be
+// gone, their session is over, or the program closes its client. Where nothing is
+// left to do nothing goes on.
+//
+// Later calls wait for the first and return its result.
 //
 // Close waits until the tracer has been told of everything, but not longer than
 // a second for any one of its functions, which may be what has called Close.
@@ -52,33 +63,83 @@ func (s *Session) close() error {
 	s.eachLock(func(l *lock) []after { return l.refuse(true) })
 	timer := time.NewTimer(deleteLimit)
 	defer timer.Stop()
-	for done := false; !done; {
+	clean := s.cleaned(timer.C)
+	err := s.leftovers()
+	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
+	defer cancel()
+	if s.foreign && !clean {
+		s.end(conn.ErrClosed)
+		go s.linger()
+	} else {
+		s.conn.Close(ctx)
+	}
+	s.finish(ctx)
+	return err
+}
+
+// cleaned waits until every entry's nodes are known to be gone. It is false if
+// limit comes first, or the connection is closed for good.
+func (s *Session) cleaned(limit <-chan time.Time) bool {
+	for {
 		s.mu.Lock()
 		n, quiet := len(s.pending), s.quiet
 		s.mu.Unlock()
 		if n == 0 {
-			break
+			return true
 		}
 		select {
 		case <-quiet:
-		case <-timer.C:
-			done = true
+		case <-limit:
+			return false
+		case <-s.conn.Life().Done():
+			return false
 		}
 	}
-	var left []string
+}
+
+// leftovers is the error that names all that is not known to be gone, or nil.
+func (s *Session) leftovers() error {
+	var left, open []string
 	s.mu.Lock()
 	for e := range s.pending {
 		left = append(left, e.Left()...)
+		open = append(open, e.Open()...)
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
+	var errs []error
+	if len(left) > 0 {
+		errs = append(errs, fmt.Errorf("not deleted: %v", left))
+	}
+	if len(open) > 0 {
+		errs = append(errs, fmt.Errorf("created perhaps, with a number after the name (no answer): %v", open))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &Error{Op: "close", Err: errors.Join(errs...)}
+}
+
+// linger has the clean-up go on after Close, on a client of the program's that
+// lives on. The goroutines of the entries do the work.
+func (s *Session) linger() {
+	look := time.NewTicker(max(s.conn.Timeout()/10, 100*time.Millisecond))
+	defer look.Stop()
+	for !s.cleaned(look.C) && s.conn.Life().Err() == nil && !s.conn.Abandoned() {
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	s.conn.Close(ctx)
-	s.finish(ctx)
-	if len(left) > 0 {
-		return &Error{Op: "close", Err: fmt.Errorf("not deleted: %v", left)}
+}
+
+// during returns ctx, which ends also when a Close ends that leaves the clean-up
+// to do, and with it the connection. The cause is conn.ErrClosed then.
+func (s *Session) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !s.foreign {
+		return ctx, func() {} // the connection ends with Close
 	}
-	return nil
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // finish tells the last there is to tell, and waits until the tracer has been told

@@ -499,10 +499,30 @@
 // Curator's InterProcessSemaphoreMutex (2.3 or later) stand in this queue. Use
 // a path for one kind of lock.
 //
+// A recipe that a program has written by hand, with nodes such as seq-0000000001,
+// LockA 0000000001, read-0000000001 or 0000000001, is heeded with
+// [WithForeignPrefix]. That is one half. The other program has to
+//
+//   - make its nodes ephemeral and sequential, directly in the lock's path, so that
+//     ZooKeeper numbers them and ours in one order;
+//   - take every child whose name ends in ten digits for a contender, whatever
+//     stands before the digits, and compare the digits, not the names;
+//   - wait for every contender with a smaller number; its readers may pass those
+//     that have __READ__ before the digits, and its own;
+//   - delete no child but its own.
+//
+// A recipe that looks for its own prefix alone does not see us, and both sides
+// hold: change it first. Curator, kazoo and go-zookeeper's Lock don't heed such
+// nodes, so that they can't share a path with them. A Semaphore can't either.
+//
 // Others read the node they wait for: the access list has to permit that. Children
 // that are no lock nodes are ignored here, but make go-zookeeper's Lock fail, and
 // Curator waits for those whose names sort before the numbers. Keep other nodes out
-// of a lock's path.
+// of a lock's path. Ephemeral children with a number that no lock heeds
+// are logged once at level Warn, and [Session.Inspect] shows them as suspects: they
+// are probably another recipe's. A lock node that belongs to no session blocks the
+// lock until somebody deletes it ([Session.Break]); it is logged once, and waiting
+// calls are told ([Peer]).
 //
 // Hold.Revoked understands Curator's request to release the lock, and the word
 // "unlock". Session.Revoke writes Curator's word to nodes that are not this

@@ -27,6 +27,8 @@ func (l *lock) stand(w *waiter) {
 		After:   l.afterLocked(r),
 		Strict:  w.strict,
 		Limits:  func(smallest int64) { l.differ(w, smallest) },
+		Strange: s.strange,
+		Stays:   s.stays,
 		ACL:     l.acl,
 		Try:     w.acq.Try,
 		Fence:   w.hold,

@@ -257,6 +257,12 @@ func (r *release) wait(ctx context.Context, s *Session) error {
 	case <-r.done:
 	case <-ctx.Done():
 		return ctxErr(ctx)
+	case <-s.life.Done():
+		select {
+		case <-r.done:
+		default:
+			return ErrClosed // Close has ended, and named the node
+		}
 	}
 	err := s.verdict(r.err)
 	if errors.Is(err, ErrLost) && !errors.Is(r.err, ErrLost) { // else it is counted

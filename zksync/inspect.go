@@ -20,7 +20,14 @@ import (
 type Queue struct {
 	Path  string   // as it was given
 	Nodes []Node   // in order
-	Other []string // names of children that are no lock nodes, which no lock heeds
+	Other []string // names of children that are no lock nodes, which no lock heeds by default
+
+	// Suspects are those of Other that look like the lock nodes of another recipe:
+	// ephemeral, with a number at the end. A lock heeds them if it is told to, by
+	// WithForeignPrefix, which Inspect does not know. Only the first 100 children
+	// with a number are looked into, in the order of their names, and none by
+	// InspectTree.
+	Suspects []string
 }
 
 // Node is one node in line. The texts are what whoever made it says: don't trust
@@ -45,7 +52,7 @@ type Node struct {
 	TraceParent string
 	Revoked     bool // somebody has asked for the lock back
 
-	Session int64     // that the node goes with; 0 for one that stays
+	Session int64     // that the node goes with; 0: none, so that it stays until somebody deletes it (see Session.Break)
 	Since   time.Time // in line, by the server's clock
 	Fence   int64     // the zxid of its making
 	Version int32     // of its data, which grows with each write to it
@@ -54,7 +61,8 @@ type Node struct {
 // atOnce is how many nodes Inspect reads at a time.
 const atOnce = 32
 
-// Inspect returns the queue at a lock's path: a listing, and a read of each node.
+// Inspect returns the queue at a lock's path: a listing, and a read of each node
+// and of each suspect.
 // A path where nobody stands has an empty one, and so has one that does not
 // exist. It sets no watch and disturbs nobody. What it returns is history: a node
 // that went away while it looked is left out. A call that waits behind another of
@@ -65,6 +73,9 @@ func (s *Session) Inspect(ctx context.Context, path string) (Queue, error) {
 	full, err := s.fullPath(path)
 	if err == nil {
 		q.Nodes, q.Other, err = s.inspect(ctx, full)
+	}
+	if err == nil {
+		q.Suspects, err = s.suspects(ctx, full, q.Other)
 	}
 	if err != nil {
 		return Queue{}, &Error{Op: "inspect", Path: path, Err: err}
@@ -84,6 +95,8 @@ func (s *Session) fullPath(path string) (string, error) {
 
 // ask makes a request that changes nothing until it is answered.
 func (s *Session) ask(ctx context.Context, f func() error) error {
+	ctx, done := s.during(ctx)
+	defer done()
 	for {
 		if err := s.alive(); err != nil {
 			return err

@@ -53,7 +53,7 @@ func NewMulti(locks ...Locker) *Multi {
 	}
 	m.full = multiKey(m.cfg.parts)
 	m.mode, m.kind = ModeMulti, znode.Exclusive
-	m.cfg.handoff, m.cfg.kazoo = 0, false
+	m.cfg.handoff, m.cfg.manners = 0, manners{}
 	return mu
 }
 
@@ -87,7 +87,7 @@ func (mu *Multi) add(l Locker) {
 	all := &mu.m
 	parts := m.cfg.parts
 	if parts == nil {
-		parts = []part{{m.full, m.kind, m.cfg.kazoo, m.cfg.kazoo && m.kind == znode.Exclusive}}
+		parts = []part{{m.full, m.kind, m.cfg.manners, m.cfg.kazoo && m.kind == znode.Exclusive}}
 	}
 	switch {
 	case all.s == nil:
@@ -111,7 +111,7 @@ func (mu *Multi) add(l Locker) {
 			continue
 		}
 		o := &all.cfg.parts[i]
-		if o.kazoo != p.kazoo && all.err == nil {
+		if !o.manners.same(p.manners) && all.err == nil {
 			all.err = errOptions
 		}
 		if o.kind == znode.Read {

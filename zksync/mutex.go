@@ -54,7 +54,9 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 			return
 		}
 	}
-	m.err = m.cfg.apply(opts)
+	if m.err = m.cfg.apply(opts); m.err == nil {
+		m.err = m.cfg.heeds(kind)
+	}
 }
 
 // Path returns the lock's path as it was given to NewMutex.

@@ -187,9 +187,9 @@ func WithLockDefaults(opts ...LockOption) Option {
 }
 
 // LockOption changes a lock. Options that show in ZooKeeper (WithACL,
-// WithKazooQueue) must be the same in all values for one path on one session
-// that are in use at one time, parts of Multis included: a call on a value that
-// differs fails with an *Error. The others are the value's own.
+// WithKazooQueue, WithForeignPrefix) must be the same in all values for one path
+// on one session that are in use at one time, parts of Multis included: a call on
+// a value that differs fails with an *Error. The others are the value's own.
 type LockOption interface{ applyLock(*lockConfig) error }
 
 type lockOptionFunc func(*lockConfig) error

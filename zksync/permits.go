@@ -39,22 +39,9 @@ func (l *lock) withdrawLocked(r *run) {
 	l.countLocked(r)
 }
 
-// maxDiffer bounds the memory for paths that the log has told of.
-const maxDiffer = 1000
-
 // differ tells, once a session and path, that the limits differ.
 func (l *lock) differ(w *waiter, smallest int64) {
-	s := l.s
-	s.mu.Lock()
-	_, told := s.differ[l.full]
-	if !told {
-		if s.differ == nil || len(s.differ) >= maxDiffer {
-			s.differ = make(map[string]struct{})
-		}
-		s.differ[l.full] = struct{}{}
-	}
-	s.mu.Unlock()
-	if !told {
+	if s := l.s; s.differs.first(l.full) {
 		s.logger().Warn("zksync: a semaphore is used with different limits: the smallest counts",
 			"path", w.acq.Path, "limit", w.limit, "smallest", smallest)
 	}

@@ -152,6 +152,8 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		err error
 	}
 	done := make(chan result)
+	call, stop := l.s.during(w.call)
+	defer stop()
 	l.ref()
 	go func() {
 		defer l.leave()
@@ -159,14 +161,14 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 		if r.err = t.e.Learn(); r.err == nil {
 			r.e = queue.New(l.s.conn, order)
 			l.s.track(r.e)
-			r.err = r.e.StandBeside(w.call, t.e)
+			r.err = r.e.StandBeside(call, t.e)
 		}
 		if r.err != nil && r.e != nil {
 			l.drop(r.e)
 		}
 		select {
 		case done <- r:
-		case <-w.call.Done(): // nobody takes it
+		case <-call.Done(): // nobody takes it
 			if r.err == nil {
 				l.drop(r.e)
 			}
@@ -176,8 +178,8 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 	case r := <-done:
 		*made = r.e
 		return r.err
-	case <-w.call.Done():
-		return ctxErr(w.call)
+	case <-call.Done():
+		return ctxErr(call)
 	}
 }
 

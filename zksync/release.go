@@ -3,6 +3,7 @@ package zksync
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
@@ -161,11 +162,44 @@ func (s *Session) track(e *queue.Entry) {
 // counted it, before anybody could look.
 func (s *Session) remove(e *queue.Entry) error {
 	s.cleanup(0)
-	defer s.cleanup(-1)
 	err := e.Remove()
+	if open := e.Open(); len(open) > 0 && !errors.Is(err, conn.ErrClosed) {
+		s.logger().Error("zksync: ZooKeeper refuses to tell whether a lock's node was made, which may block the lock until the session ends",
+			"node", open[0], "error", err)
+		go s.chase(e)
+		return err
+	}
+	s.forget(e, err)
+	return err
+}
+
+// chase asks again and again what became of an attempt to stand in line that the
+// servers refuse to tell of: until they tell, its session is over, or the
+// connection is closed.
+func (s *Session) chase(e *queue.Entry) {
+	tick := time.NewTicker(max(s.conn.Timeout(), time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.conn.Life().Done():
+			s.cleanup(-1)
+			return
+		}
+		if err := e.Remove(); len(e.Open()) == 0 {
+			s.forget(e, err)
+			return
+		}
+	}
+}
+
+// forget takes out an entry whose nodes are known to be gone, or that can't be
+// deleted. After conn.ErrClosed it stays, for Close to tell of.
+func (s *Session) forget(e *queue.Entry, err error) {
+	defer s.cleanup(-1)
 	switch {
 	case errors.Is(err, conn.ErrClosed):
-		return err // still pending: Close tells of it
+		return
 	case err != nil && !errors.Is(err, conn.ErrNodeGone) && !errors.Is(err, conn.ErrSessionOver):
 		s.logger().Error("zksync: ZooKeeper refuses to delete a lock's node, which blocks the lock until the session ends",
 			"node", e.Last(), "error", err)
@@ -174,5 +208,4 @@ func (s *Session) remove(e *queue.Entry) error {
 	delete(s.pending, e)
 	s.wakeLocked()
 	s.mu.Unlock()
-	return err
 }

@@ -38,6 +38,8 @@ type Session struct {
 	states  events // the connection's: nothing of the program's runs there
 	events  events // what the program is told of
 
+	life    context.Context // ends with a Close that leaves the clean-up to do
+	end     context.CancelCauseFunc
 	stopped atomic.Bool   // Shutdown: no new waits
 	over    chan struct{} // closed with stopped
 	told    SessionState  // what the tracer knows; of the events' goroutine
@@ -47,11 +49,14 @@ type Session struct {
 	more    func() // tells the tracer of one more node to clean up; made once
 	less    func() // of one less
 
+	differs   told // semaphores with several limits, by path
+	strangers told // paths with children of another recipe
+	stayers   told // nodes in line that belong to no session
+
 	mu       sync.Mutex
 	locks    map[string]*lock          // guarded by mu; in use, by full path
 	parts    map[string][]multiPart    // guarded by mu; of the Multis in use, by full path
 	pending  map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
-	differ   map[string]struct{}       // guarded by mu; semaphores with several limits, of which the log tells
 	deleting int                       // guarded by mu; locks given back whose node is being deleted
 	quiet    chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
 	closing  sync.Once
@@ -91,7 +96,7 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 func dialError(err error) error { return &Error{Op: "dial", Err: err} }
 
 // NewSession makes a Session of a client that the program has, and that Close
-// leaves open. timeout is what the ensemble granted the client's session, which
+// leaves open: see there. timeout is what the ensemble granted the client's session, which
 // the client does not tell: a larger one tells losses too late.
 //
 // It costs some of what Dial gives: disconnects are polled for, each turn in
@@ -126,6 +131,7 @@ func newSession(opts []Option) (*Session, error) {
 		quiet:   make(chan struct{}),
 		over:    make(chan struct{}),
 	}
+	s.life, s.end = context.WithCancelCause(context.Background())
 	if err := s.cfg.apply(opts); err != nil {
 		return nil, err
 	}
@@ -181,6 +187,8 @@ func (s *Session) Ping(ctx context.Context) error {
 }
 
 func (s *Session) ping(ctx context.Context) error {
+	ctx, done := s.during(ctx)
+	defer done()
 	for {
 		if err := s.alive(); err != nil {
 			return err

@@ -10,21 +10,35 @@ import (
 )
 
 // terms is what shows in ZooKeeper, in which all that use a path on a session at
-// one time have to agree. A Multi has one access list, and says of each of its
-// parts whether kazoo sees it.
+// one time have to agree. A Multi has one access list; each of its parts has its
+// own manners.
 type terms struct {
 	acl     []zk.ACL
-	permits bool   // the path is a semaphore's
-	kazoo   bool   // WithKazooQueue
-	parts   []part // of a Multi
+	permits bool // the path is a semaphore's
+	manners
+	parts []part // of a Multi
+}
+
+// manners are how a lock treats the programs of others at its path.
+type manners struct {
+	kazoo   bool            // WithKazooQueue, which concerns a Mutex only
+	foreign []znode.Foreign // WithForeignPrefix; in the order of the prefixes
+}
+
+func (m manners) same(o manners) bool {
+	return m.kazoo == o.kazoo && slices.Equal(m.foreign, o.foreign)
 }
 
 // part is one path of a Multi.
 type part struct {
-	path  string // in ZooKeeper
-	kind  znode.Kind
-	kazoo bool // WithKazooQueue, which concerns a Mutex only
-	twin  bool // a Mutex with it: a second node, which kazoo sees
+	path string // in ZooKeeper
+	kind znode.Kind
+	manners
+	twin bool // a Mutex with WithKazooQueue: a second node, which kazoo sees
+}
+
+func (p part) same(o part) bool {
+	return p.path == o.path && p.kind == o.kind && p.twin == o.twin && p.manners.same(o.manners)
 }
 
 // placesOf is where the nodes for a call stand.
@@ -37,11 +51,13 @@ func (t *terms) placesOf(full string, w *waiter) (all []queue.Place) {
 	}
 	if t.parts == nil {
 		p := place(full, w.kind)
-		p.Weight, p.Limit = w.weight, w.limit
+		p.Weight, p.Limit, p.Foreign = w.weight, w.limit, t.foreign
 		add(p, t.kazoo && w.kind == znode.Exclusive)
 	}
 	for _, p := range t.parts {
-		add(place(p.path, p.kind), p.twin)
+		place := place(p.path, p.kind)
+		place.Foreign = p.foreign
+		add(place, p.twin)
 	}
 	return all
 }
@@ -100,14 +116,14 @@ func (l *lock) bindLocked(t *terms) error {
 	defer s.mu.Unlock()
 	if t.parts == nil {
 		for _, o := range s.parts[l.full] {
-			if err := o.l.refuses(o.l.parts[o.i].kazoo, t, t.kazoo); err != nil {
+			if err := o.l.refuses(o.l.parts[o.i].manners, t, t.manners); err != nil {
 				return err
 			}
 		}
 	}
 	for _, p := range t.parts {
 		if o := s.locks[p.path]; o != nil {
-			if err := o.refuses(o.kazoo, t, p.kazoo); err != nil {
+			if err := o.refuses(o.manners, t, p.manners); err != nil {
 				return err
 			}
 		}
@@ -115,7 +131,7 @@ func (l *lock) bindLocked(t *terms) error {
 			if o.l == l {
 				continue
 			}
-			if err := o.l.refuses(o.l.parts[o.i].kazoo, t, p.kazoo); err != nil {
+			if err := o.l.refuses(o.l.parts[o.i].manners, t, p.manners); err != nil {
 				return err
 			}
 		}
@@ -124,22 +140,22 @@ func (l *lock) bindLocked(t *terms) error {
 	return nil
 }
 
-// refuses returns a conflict if the lock, which says kazoo of a path, is in use
-// on other terms than t, which says theirs of it. It needs Session.mu.
-func (l *lock) refuses(kazoo bool, t *terms, theirs bool) error {
+// refuses returns a conflict if the lock, which has manners m at a path, is in use
+// on other terms than t, which has theirs at it. It needs Session.mu.
+func (l *lock) refuses(m manners, t *terms, theirs manners) error {
 	if !l.bound {
 		return nil
 	}
-	if err := l.against(kazoo, t, theirs); err != nil {
+	if err := l.against(m, t, theirs); err != nil {
 		return &conflict{l, err}
 	}
 	return nil
 }
 
 // against says in what the terms of two for one path differ.
-func (t *terms) against(kazoo bool, o *terms, theirs bool) error {
+func (t *terms) against(m manners, o *terms, theirs manners) error {
 	switch {
-	case !slices.Equal(t.acl, o.acl), kazoo != theirs:
+	case !slices.Equal(t.acl, o.acl), !m.same(theirs):
 		return errOptions
 	case t.permits != o.permits:
 		return errKind
@@ -150,10 +166,10 @@ func (t *terms) against(kazoo bool, o *terms, theirs bool) error {
 // agrees returns an error unless a lock in use may be used on the terms of
 // another call for it, too.
 func (t *terms) agrees(o *terms) error {
-	if !slices.Equal(t.parts, o.parts) {
+	if !slices.EqualFunc(t.parts, o.parts, part.same) {
 		return errOptions // of the same parts, or it were another lock
 	}
-	return t.against(t.kazoo, o, o.kazoo)
+	return t.against(t.manners, o, o.manners)
 }
 
 // settles reports whether a call that was refused may try again: the lock that

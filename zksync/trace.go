@@ -121,7 +121,8 @@ func (l *lock) tell(r *run, b queue.Blocker) {
 			b.Data, b.Stat, b.Local = data, *st, st.EphemeralOwner == r.e.Session()
 		}
 	}
-	p := Peer{Node: b.Path, Position: b.Place, Local: b.Local, Session: b.Stat.EphemeralOwner}
+	p := Peer{Node: b.Path, Position: b.Place, Local: b.Local, Session: b.Stat.EphemeralOwner,
+		Persistent: b.Stat.Ctime != 0 && b.Stat.EphemeralOwner == 0}
 	if b.Stat.Ctime != 0 {
 		p.Since = time.UnixMilli(b.Stat.Ctime)
 	}

@@ -102,6 +102,9 @@ type Peer struct {
 	Node     string // full path of the node
 	Position int    // the call's place in line behind it: 1 is next to get the lock
 	Local    bool   // the node is of the same session as the call
+	// Persistent: the node belongs to no session, so that ZooKeeper never removes
+	// it, and the call waits until somebody deletes it by hand (see Session.Break).
+	Persistent bool
 
 	Identity    string // WithIdentity of the other's session
 	Host        string

@@ -64,7 +64,7 @@ func (w *waiter) plain() bool { return !w.hold && !w.acq.Try && w.handoff > 0 }
 
 // errOptions: two values for one path that disagree in what shows in ZooKeeper.
 var (
-	errOptions = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue)")
+	errOptions = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue, WithForeignPrefix)")
 	errKind    = errors.New("another value for this path is in use: a path is a semaphore's or a lock's")
 )
 

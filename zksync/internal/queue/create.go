@@ -14,8 +14,8 @@ import (
 )
 
 // create puts the entry's nodes in line, under a GUID that no other attempt
-// has (lesson 4). When it fails, the nodes are known not to exist, or recorded
-// for Remove.
+// has (lesson 4). When it fails, the nodes are known not to exist, or what is
+// known of them is recorded for Remove: the attempt from before it is sent.
 func (e *Entry) create(ctx context.Context) error {
 	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
@@ -23,6 +23,7 @@ func (e *Entry) create(ctx context.Context) error {
 		}
 		e.own(znode.NewGUID())
 		paths, data := e.paths(e.guid), e.wanted()
+		e.tries(paths)
 		made, ran, err := e.c.Create(paths[:e.together()], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 		for _, p := range paths[e.together():] {
 			var next []string
@@ -41,7 +42,11 @@ func (e *Entry) create(ctx context.Context) error {
 			if defect.On(defect.NoLookup) {
 				break
 			}
-			found, err := e.resolve(ran, data)
+			e.ran, e.sent, e.made = ran, data, nil
+			if err == nil {
+				e.made = made
+			}
+			found, err := e.resolve()
 			if err != nil {
 				return err
 			}
@@ -85,15 +90,32 @@ func (e *Entry) together() int {
 }
 
 // resolve finds out what became of a create whose outcome is not known, and
-// takes over the nodes if they are of the present session. It does not look at
-// any ctx: somebody has to answer for the nodes, however long it takes.
-func (e *Entry) resolve(ran conn.Ran, data []byte) (found bool, err error) {
+// takes over the nodes if they are of the present session.
+func (e *Entry) resolve() (found bool, err error) {
+	if found, err = e.trace(); found || err != nil {
+		return found, err
+	}
+	// What stands is of the session that is dying, and would vanish under us
+	// (lesson 3), or a part of what was made.
+	if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+		return false, err
+	}
+	return false, nil
+}
+
+// trace looks for what the open attempt has made, until that is known, and
+// records it for Remove before it reads it. found: all the nodes stand, and are of
+// the present session. It does not look at any ctx: somebody has to answer for the
+// nodes, however long it takes. It fails when the connection is closed, and when
+// the servers refuse to tell: then the attempt stays open, or its nodes recorded.
+func (e *Entry) trace() (found bool, err error) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
 			return false, err
 		}
-		if st.Session != ran.Before.Session && st.Session != ran.After.Session && !defect.On(defect.NoOwnerCheck) {
+		if st.Session != e.ran.Before.Session && st.Session != e.ran.After.Session && !defect.On(defect.NoOwnerCheck) {
+			e.tries(nil)
 			return false, nil // every session it may belong to is over
 		}
 		nodes, sure, err := e.find()
@@ -104,42 +126,38 @@ func (e *Entry) resolve(ran conn.Ran, data []byte) (found bool, err error) {
 			continue
 		}
 		if len(nodes) == 0 {
+			e.tries(nil)
 			return false, nil
 		}
+		e.stands(st.Session, nodes, e.sent)
 		stat, _, err := e.c.Stat(nodes[0])
 		switch {
+		case err == nil:
+			e.session = ownerOf(stat, st.Session)
 		case errors.Is(err, zk.ErrNoNode):
 			if defect.On(defect.ForgottenParts) {
-				return false, nil
+				e.leaves(nil)
 			}
-			// Deleted by hand, perhaps: the others may stand.
-			e.stands(st.Session, nodes, data)
-			if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
-				return false, err
-			}
-			return false, nil
-		case err != nil:
-			if conn.Classify(err) == conn.Answered {
-				return false, err
-			}
+			return false, nil // deleted by hand, perhaps: the others may stand
+		case conn.Classify(err) != conn.Answered:
 			continue
-		}
-		e.stands(ownerOf(stat, st.Session), nodes, data)
-		if e.session == st.Session && len(nodes) == len(e.order.Places) {
-			return true, nil
-		}
-		// Of the session that is dying: it would vanish under us (lesson 3).
-		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+		case e.ran.Before.Session != st.Session:
 			return false, err
+			// Otherwise the node is not for us to read, but no other session can
+			// have made it.
 		}
-		return false, nil
+		return e.session == st.Session && len(nodes) == len(e.order.Places), nil
 	}
 }
 
 // find looks for the nodes of the present GUID. Without the Sync a server that
 // lags would hide them, and the client would wait behind itself (lesson 2).
-// sure is false when the connection failed.
+// sure is false when the connection failed. Names that the servers have told are
+// not looked for, which may be forbidden.
 func (e *Entry) find() (nodes []string, sure bool, err error) {
+	if e.made != nil {
+		return e.made, true, nil
+	}
 	for _, p := range e.order.Places {
 		var err error
 		if !defect.On(defect.NoSync) {

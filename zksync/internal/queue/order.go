@@ -14,6 +14,9 @@ type Place struct {
 	Kind   znode.Kind
 	Rule   Rule
 
+	// Foreign is how other recipes name their nodes here, which are in line, too.
+	Foreign []znode.Foreign
+
 	Weight, Limit int64 // of a permit
 	Kazoo         bool  // under kazoo's name, beside the place before this one
 }
@@ -47,6 +50,13 @@ type Order struct {
 	After func(ctx context.Context)
 	// Strict refuses permits of another limit before the entry: ErrLimit.
 	Strict bool
+	// Strange, if not nil, is told of children that are not in line and have
+	// numbers as sequential nodes do, each time that there are any. It must not
+	// block.
+	Strange func(parent string, names []string)
+	// Stays, if not nil, is told of a node before ours that belongs to no session,
+	// so that ZooKeeper never removes it. It must not block.
+	Stays func(node string)
 	// Limits, if not nil, is told when the limits before the entry differ.
 	Limits func(smallest int64)
 }

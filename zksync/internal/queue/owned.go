@@ -20,6 +20,7 @@ func (e *Entry) own(g znode.GUID) {
 }
 
 func (e *Entry) disown() {
+	e.tries(nil)
 	if e.owned {
 		e.owned = false
 		owned.Delete(e.guid)

@@ -110,10 +110,17 @@ func (e *Entry) mill(ctx context.Context, i int, line []znode.Name, own int, v V
 	case <-w.Done():
 	case <-wo.Done():
 	case <-poll.C:
+		// Of those that hold none is watched by itself. The others leave in time: a
+		// node that never does gets to the front.
+		e.stays(path.Join(p.Parent, firstPermit(line).Raw), nil)
 	case <-ctx.Done():
 		return ctxEnd{context.Cause(ctx)}
 	}
 	return errLook
+}
+
+func firstPermit(line []znode.Name) znode.Name {
+	return line[slices.IndexFunc(line, func(n znode.Name) bool { return n.Kind == znode.Permit })]
 }
 
 // announce tells the permit behind, if there is one, that ours has got in: it

@@ -58,15 +58,19 @@ type Client interface {
 	Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 }
 
-// Entry stands in line. Stand and then Remove are called once each, one after
-// the other; the rest may be called by several goroutines once Stand has
+// Entry stands in line. Stand is called once, and then Remove, again only after
+// a refusal; the rest may be called by several goroutines once Stand has
 // succeeded.
 type Entry struct {
 	c     Client
 	order Order
 	place atomic.Int32 // in line; 0: not known
 
-	// Written by Stand; session and nodes with mu held.
+	// Written by Stand, and by Remove if an attempt is open still; session and nodes
+	// with mu held.
+	ran     conn.Ran     // of the attempt that is open
+	sent    []byte       // what its nodes say
+	made    []string     // its nodes, if their names are known
 	guid    znode.GUID   // of the attempt whose nodes stand
 	owned   bool         // guid is registered
 	session int64        // the session that owns the nodes
@@ -80,6 +84,7 @@ type Entry struct {
 
 	mu   sync.Mutex
 	data data     // guarded by mu; what the nodes say
+	open []string // guarded by mu; what was asked to be made, while it is not known whether it was
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the newest first node
 	node string   // guarded by mu; the first node that stands
@@ -114,6 +119,29 @@ func (e *Entry) Left() []string {
 	return e.left
 }
 
+// Open returns what the newest attempt asked the servers to make, while it is not
+// known whether that was done: full paths that lack the sequence. It may be called
+// at any time.
+func (e *Entry) Open() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open
+}
+
+// tries records an attempt, before it is sent; nil ends the record.
+func (e *Entry) tries(paths []string) {
+	e.mu.Lock()
+	e.open = paths
+	e.mu.Unlock()
+}
+
+// leaves records which nodes are not known to be gone.
+func (e *Entry) leaves(nodes []string) {
+	e.mu.Lock()
+	e.left = nodes
+	e.mu.Unlock()
+}
+
 // Last returns the full path of the first node of the newest attempt, or "".
 // It may be called at any time.
 func (e *Entry) Last() string {
@@ -128,7 +156,7 @@ func (e *Entry) stands(session int64, nodes []string, sent []byte) {
 	e.mu.Lock()
 	e.session, e.nodes = session, nodes
 	e.data.standing(sent, len(nodes))
-	e.left, e.last, e.node = nodes, nodes[0], nodes[0]
+	e.open, e.left, e.last, e.node = nil, nodes, nodes[0], nodes[0]
 	e.mu.Unlock()
 	if e.order.Placed != nil {
 		e.order.Placed()
@@ -239,13 +267,22 @@ func (e *Entry) look(ctx context.Context) error {
 // forgotten there.
 func (e *Entry) parse(p Place, names []string) []znode.Name {
 	line := make([]znode.Name, 0, len(names))
+	var strange []string
 	for _, n := range names {
-		if name, ok := znode.Parse(n); ok {
-			line = append(line, name)
-			if name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) && !defect.On(defect.NoSweep) {
-				go sweep(e.c, path.Join(p.Parent, n), name.GUID)
+		name, ok := znode.ParseAny(n, p.Foreign)
+		switch {
+		case !ok:
+			if e.order.Strange != nil && znode.Numbered(n) {
+				strange = append(strange, n)
 			}
+			continue
+		case name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) && !defect.On(defect.NoSweep):
+			go sweep(e.c, path.Join(p.Parent, n), name.GUID)
 		}
+		line = append(line, name)
+	}
+	if len(strange) > 0 {
+		e.order.Strange(p.Parent, strange)
 	}
 	znode.Sort(line)
 	return line

@@ -16,12 +16,19 @@ import (
 // nodes stood to the end, conn.ErrNodeGone or conn.ErrSessionOver if they had
 // gone before, which means that a lock was lost; conn.ErrClosed if the
 // connection was closed first; and the server's refusal if it will not delete.
+//
+// If it is not known what an attempt to stand has come to, that is found out
+// first. A server that refuses to tell leaves it open (see Open), and Remove may
+// be called again.
 func (e *Entry) Remove() error {
 	defer e.alter()()
+	if len(e.Open()) > 0 {
+		if _, err := e.trace(); len(e.Open()) > 0 {
+			return err
+		}
+	}
 	if left := e.Left(); len(left) > 1 && e.removeAll(left) {
-		e.mu.Lock()
-		e.left = nil
-		e.mu.Unlock()
+		e.leaves(nil)
 	}
 	var first error
 	for left := e.Left(); len(left) > 0; left = e.Left() {
@@ -32,9 +39,7 @@ func (e *Entry) Remove() error {
 		if errors.Is(err, conn.ErrClosed) {
 			return err
 		}
-		e.mu.Lock()
-		e.left = left[1:]
-		e.mu.Unlock()
+		e.leaves(left[1:])
 	}
 	e.disown()
 	return first

@@ -230,6 +230,7 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 		return errIn
 	}
 	local := wb.Stat.EphemeralOwner == e.session
+	e.stays(blocker, &wb.Stat)
 	if sole {
 		// The next in line keeps its clock valid, so that its turn costs no
 		// request when it comes.
@@ -291,6 +292,25 @@ func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Wa
 		e.order.Blocked(Blocker{Path: blocker, Data: w.Data, Stat: w.Stat, Place: place, Local: w.Stat.EphemeralOwner == e.session})
 	}
 	return w, nil
+}
+
+// stays tells of a node before ours that belongs to no session: somebody's mistake,
+// which holds up the line until somebody removes it by hand. A nil stat costs a
+// request.
+func (e *Entry) stays(node string, stat *zk.Stat) {
+	if e.order.Stays == nil {
+		return
+	}
+	if stat == nil {
+		st, _, err := e.c.Stat(node)
+		if err != nil {
+			return // another look will come
+		}
+		stat = st
+	}
+	if stat.EphemeralOwner == 0 {
+		e.order.Stays(node)
+	}
 }
 
 // turned tells whether the end of the only blocker proves, without a read,

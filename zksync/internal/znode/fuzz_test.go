@@ -88,7 +88,7 @@ func FuzzLine(f *testing.F) {
 				continue
 			}
 			for j, n := range line {
-				if i != j && n.Seq == line[i].Seq && !pair(n.Kind, line[i].Kind) {
+				if i != j && n.Seq == line[i].Seq && !pair(n, line[i]) {
 					t.Fatalf("%q is sure of its place beside %q", line[i].Raw, n.Raw)
 				}
 			}

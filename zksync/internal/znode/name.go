@@ -43,9 +43,10 @@ const (
 	FormCurator      // "_c_<dashed uuid>-": Curator's protected nodes
 	FormZKLock       // "_c_<32 hex>-": go-zookeeper's Lock
 	FormKazoo        // "<32 hex>__lock__", "<32 hex>__rlock__"
+	FormForeign      // of a recipe that the lock was told of: see Foreign
 )
 
-// String is "other", "zksync", "curator", "zk.Lock", "kazoo" or "form(9)".
+// String is "other", "zksync", "curator", "zk.Lock", "kazoo", "foreign" or "form(9)".
 func (f Form) String() string {
 	switch f {
 	case FormOther:
@@ -58,6 +59,8 @@ func (f Form) String() string {
 		return "zk.Lock"
 	case FormKazoo:
 		return "kazoo"
+	case FormForeign:
+		return "foreign"
 	}
 	return "form(" + strconv.Itoa(int(f)) + ")"
 }
@@ -167,20 +170,25 @@ func parseAmount(s string) (int64, bool) {
 	return v, err == nil
 }
 
-// parseSeq reads a sequence. ZooKeeper pads its signed 32-bit counter to ten
-// characters, the sign among them.
+// parseSeq reads a sequence: exactly what ZooKeeper writes, which is Java's
+// String.format("%010d", int). That is ten characters, with the sign among them,
+// and eleven below -999999999. A name with any other number was made by hand: it
+// would count as first in line for ever, since no session removes it.
 func parseSeq(s string) (int64, bool) {
-	if len(s) < 10 {
+	digits, negative := strings.CutPrefix(s, "-")
+	switch {
+	case len(s) != 10 && len(s) != 11:
+		return 0, false
+	case len(s) == 11 && (!negative || digits[0] == '0'):
 		return 0, false
 	}
-	digits := strings.TrimPrefix(s, "-")
 	for i := range len(digits) {
 		if digits[i] < '0' || digits[i] > '9' {
 			return 0, false
 		}
 	}
 	v, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || v < math.MinInt32 || v > math.MaxInt32 || v >= 0 && s[0] == '-' {
+	if err != nil || v < math.MinInt32 || v > math.MaxInt32 || negative && v == 0 {
 		return 0, false
 	}
 	return v, true

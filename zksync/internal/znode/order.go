@@ -38,7 +38,8 @@ func late(n Name) int {
 
 // Exhausted reports whether the sequence of line[own] proves nothing: it is
 // negative, above LastSeq, or another one's too. A write and a read node with
-// one sequence are not a tie but one session on its way from writing to reading.
+// one sequence are not a tie but one session on its way from writing to reading;
+// a recipe made by hand has no such step, so that one of its nodes is a tie.
 // Other nodes' numbers do not matter, however high: anyone can make a child with
 // the highest. An own that is not an index of line counts as exhausted. The
 // order of line does not matter.
@@ -54,11 +55,14 @@ func Exhausted(line []Name, own int) bool {
 		return true
 	}
 	for i, n := range line {
-		if i != own && n.Seq == me.Seq && !pair(n.Kind, me.Kind) {
+		if i != own && n.Seq == me.Seq && !pair(n, me) {
 			return true
 		}
 	}
 	return false
 }
 
-func pair(a, b Kind) bool { return a == Write && b == Read || a == Read && b == Write }
+func pair(a, b Name) bool {
+	return (a.Kind == Write && b.Kind == Read || a.Kind == Read && b.Kind == Write) &&
+		a.Form != FormForeign && b.Form != FormForeign
+}

@@ -62,7 +62,7 @@ func TestLesson11_SortByNumberNotByName(t *testing.T) {
 func TestLesson12_SequenceIsNotText(t *testing.T) {
 	checkOrder(t,
 		"lock--2147483648", "lock--2147483647", "lock--1000000000", "lock--000000002", "lock--000000001",
-		"lock-0000000000", "lock-0000000009", "lock-000000000010", "lock-0000000011", "lock-2147483647",
+		"lock-0000000000", "lock-0000000009", "lock-0000000010", "lock-0000000011", "lock-2147483647",
 	)
 }
 

@@ -1,0 +1,71 @@
+package zksync
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// WithForeignPrefix has a lock heed the nodes of another recipe in its path, of
+// programs that don't use this library: nodes named prefix and ZooKeeper's ten
+// digits count as those of a lock held in that mode. The prefix "" stands for
+// names that are a number and nothing else. Several options add up.
+//
+// A Mutex takes prefixes of ModeMutex, an RWMutex those of ModeRead and ModeWrite.
+// With another mode, and on a Semaphore, every use of the lock fails with an
+// *Error; so it does without a prefix, with one that ZooKeeper refuses in a node's
+// name, with one of two modes, and with one that every lock heeds already.
+//
+// The option is one half: the other side has to heed the nodes of this library.
+// See "Sharing a path" in the package's documentation.
+func WithForeignPrefix(mode Mode, prefixes ...string) LockOption {
+	prefixes = slices.Clone(prefixes)
+	return lockOptionFunc(func(c *lockConfig) error {
+		f := znode.Foreign{}
+		switch mode {
+		case ModeMutex:
+			f.Kind = znode.Exclusive
+		case ModeWrite:
+			f.Kind = znode.Write
+		case ModeRead:
+			f.Kind = znode.Read
+		default:
+			return fmt.Errorf("WithForeignPrefix(%q): want ModeMutex, ModeRead or ModeWrite", string(mode))
+		}
+		if len(prefixes) == 0 {
+			return errors.New("WithForeignPrefix needs at least one prefix")
+		}
+		all := slices.Clone(c.foreign)
+		for _, f.Prefix = range prefixes {
+			if err := f.Check(); err != nil {
+				return fmt.Errorf("WithForeignPrefix: %w", err)
+			}
+			i, there := slices.BinarySearchFunc(all, f.Prefix, func(o znode.Foreign, p string) int { return cmp.Compare(o.Prefix, p) })
+			switch {
+			case !there:
+				all = slices.Insert(all, i, f)
+			case all[i].Kind != f.Kind:
+				return fmt.Errorf("WithForeignPrefix: prefix %q of two modes", f.Prefix)
+			}
+		}
+		c.foreign = all
+		return nil
+	})
+}
+
+// heeds returns an error unless a lock of the kind can heed the foreign nodes.
+func (c *lockConfig) heeds(kind znode.Kind) error {
+	for _, f := range c.foreign {
+		fits := f.Kind == kind
+		if kind == znode.Read || kind == znode.Write {
+			fits = f.Kind == znode.Read || f.Kind == znode.Write
+		}
+		if !fits {
+			return fmt.Errorf("WithForeignPrefix: prefix %q of mode %q does not go with a lock of mode %q", f.Prefix, modeOf(f.Kind), modeOf(kind))
+		}
+	}
+	return nil
+}
