@@ -133,7 +133,9 @@ func (e *Entry) trace() (found bool, err error) {
 		stat, _, err := e.c.Stat(nodes[0])
 		switch {
 		case err == nil:
+			e.mu.Lock()
 			e.session = ownerOf(stat, st.Session)
+			e.mu.Unlock()
 		case errors.Is(err, zk.ErrNoNode):
 			if defect.On(defect.ForgottenParts) {
 				e.leaves(nil)
@@ -143,8 +145,8 @@ func (e *Entry) trace() (found bool, err error) {
 			continue
 		case e.ran.Before.Session != st.Session:
 			return false, err
-			// Otherwise the node is not for us to read, but no other session can
-			// have made it.
+		default:
+			// The node is not for us to read, but no other session can have made it.
 		}
 		return e.session == st.Session && len(nodes) == len(e.order.Places), nil
 	}
