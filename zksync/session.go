@@ -208,6 +208,8 @@ func (s *Session) mapErr(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &size):
 		return &SizeError{Size: size.Size, Limit: size.Limit}
+	case errors.Is(err, conn.ErrClientClosed):
+		return errClientClosed
 	case errors.Is(err, conn.ErrClosed):
 		return ErrClosed
 	case errors.Is(err, queue.ErrExhausted):

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -13,6 +14,7 @@ import (
 func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	c := newConn(cfg)
 	c.foreign, c.limit = true, serverLimit
+	c.fed = make(map[watchKey]struct{})
 	c.link = &link{c: c, zc: zc}
 	c.poll(zc)
 	c.wg.Add(1)
@@ -30,6 +32,9 @@ func (c *Conn) pollLoop(zc *zk.Conn) {
 			return
 		case <-tick.C:
 			c.poll(zc)
+			if c.rests(zc) && c.asking.CompareAndSwap(false, true) {
+				go c.askClosed(zc)
+			}
 		}
 	}
 }
@@ -70,5 +75,38 @@ func (c *Conn) upForeign(session int64, server string) {
 	if !c.closed {
 		c.dropWatchesLocked()
 		c.setLocked(State{Session: session, Epoch: c.state.Epoch + 1, Up: true, Server: server})
+	}
+}
+
+// rests reports whether the client has been found, twice in a row, with no
+// connection and without a try to get one: an open one leaves that state at once
+// (conn.go:494, 367-372), a closed one never.
+func (c *Conn) rests(zc *zk.Conn) bool {
+	c.polling.Lock()
+	defer c.polling.Unlock()
+	if c.away++; zc.State() != zk.StateDisconnected {
+		c.away = 0
+	}
+	return c.away > 1
+}
+
+// askClosed finds out whether the program has closed the client, which that does
+// not tell: a request then fails at once (conn.go:905-922), where otherwise it waits
+// for a connection. It is asked twice, for an open client may have come to a
+// connection and lost it meanwhile.
+func (c *Conn) askClosed(zc *zk.Conn) {
+	defer c.asking.Store(false)
+	for range 2 {
+		_, _, err := zc.Exists("/")
+		if !errors.Is(err, zk.ErrConnectionClosed) || zc.State() != zk.StateDisconnected {
+			return
+		}
+	}
+	c.poll(zc)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && !c.ended {
+		c.ended = true
+		c.announceLocked()
 	}
 }
