@@ -86,9 +86,12 @@ func dialError(err error) error { return &Error{Op: "dial", Err: err} }
 // the client does not tell: a larger one tells losses too late.
 //
 // It costs some of what Dial gives: disconnects are polled for, each turn in
-// line takes one read, and the client's own defects remain. Options that
-// concern the connection (WithTLS, WithAuth, WithDialer, WithSessionTimeout)
-// are an error. The error is an *Error.
+// line takes one read, and the client's own defects remain. When the program
+// closes the client, what is held is lost by the clock, and every wait and every
+// call ends with an error that Is ErrClosed; Close the Session all the same.
+//
+// Options that concern the connection (WithTLS, WithAuth, WithDialer,
+// WithSessionTimeout) are an error. The error is an *Error.
 func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Session, error) {
 	s, err := newSession(opts)
 	switch {

@@ -70,8 +70,9 @@ type Conn struct {
 
 	// Of a foreign client.
 	polling sync.Mutex // one look at a time
+	resting int        // guarded by polling; looks in a row that found it doing nothing
+	away    time.Time  // guarded by polling; since when it has had no session
 	asking  atomic.Bool
-	away    int                   // guarded by polling; looks in a row that found it resting
 	fed     map[watchKey]struct{} // guarded by mu; what the client watches
 
 	mu      sync.Mutex

@@ -32,7 +32,7 @@ func (c *Conn) pollLoop(zc *zk.Conn) {
 			return
 		case <-tick.C:
 			c.poll(zc)
-			if c.rests(zc) && c.asking.CompareAndSwap(false, true) {
+			if c.suspect(zc) && c.asking.CompareAndSwap(false, true) {
 				go c.askClosed(zc)
 			}
 		}
@@ -78,29 +78,45 @@ func (c *Conn) upForeign(session int64, server string) {
 	}
 }
 
-// rests reports whether the client has been found, twice in a row, with no
-// connection and without a try to get one: an open one leaves that state at once
-// (conn.go:494, 367-372), a closed one never.
-func (c *Conn) rests(zc *zk.Conn) bool {
+// suspect reports whether the program may have closed the client. It has been found,
+// twice in a row, with no connection and without a try to get one: an open client
+// leaves that state at once (conn.go:494, 367-372), a closed one never. Or it has had
+// no session for T/2: one that was closed during a handshake may not notice for 6.67 T.
+func (c *Conn) suspect(zc *zk.Conn) bool {
 	c.polling.Lock()
 	defer c.polling.Unlock()
-	if c.away++; zc.State() != zk.StateDisconnected {
-		c.away = 0
+	switch zc.State() {
+	case zk.StateHasSession:
+		c.resting, c.away = 0, time.Time{}
+		return false
+	case zk.StateDisconnected:
+		c.resting++
+	default:
+		c.resting = 0
 	}
-	return c.away > 1
+	if c.away.IsZero() {
+		c.away = time.Now()
+	}
+	return c.resting > 1 || elapsed(c.away) >= c.cfg.Timeout/2
 }
 
-// askClosed finds out whether the program has closed the client, which that does
-// not tell: a request then fails at once (conn.go:905-922), where otherwise it waits
-// for a connection. It is asked twice, for an open client may have come to a
-// connection and lost it meanwhile.
+// askClosed finds out whether the program has closed the client, which does not tell:
+// every request then fails at once (conn.go:905-943). On an open client a request
+// waits for a connection, and fails that way only if it was sent on one that is lost
+// before the answer. So many fail in a row, in far less time than as many connections
+// take to come and go.
 func (c *Conn) askClosed(zc *zk.Conn) {
 	defer c.asking.Store(false)
-	for range 2 {
+	const requests, atMost = 64, 5 * time.Millisecond
+	began := time.Now()
+	for range requests {
 		_, _, err := zc.Exists("/")
-		if !errors.Is(err, zk.ErrConnectionClosed) || zc.State() != zk.StateDisconnected {
+		if !errors.Is(err, zk.ErrConnectionClosed) || zc.State() == zk.StateHasSession {
 			return
 		}
+	}
+	if time.Since(began) > atMost {
+		return // it is asked again
 	}
 	c.poll(zc)
 	c.mu.Lock()
