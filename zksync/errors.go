@@ -21,7 +21,8 @@ var (
 	ErrBusy = errors.New("zksync: lock held by another")
 
 	// ErrClosed is returned when the session was closed, or is shutting down
-	// and takes no new waits.
+	// and takes no new waits; and when the program has closed the client that
+	// it gave to NewSession.
 	ErrClosed = errors.New("zksync: session closed")
 
 	// ErrNotOwner is returned by UnlockContext when the context carries an
@@ -51,6 +52,9 @@ var (
 	// "/" and for anything under "/zookeeper".
 	ErrInvalidPath = errors.New("zksync: invalid path")
 )
+
+// errClientClosed is ErrClosed on a client of the program's.
+var errClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper client", ErrClosed)
 
 // SizeError says that a request was not sent because it would be too large, which a
 // Multi of very many locks is: one transaction makes all of its nodes. The call returns

@@ -100,9 +100,12 @@ func dialError(err error) error { return &Error{Op: "dial", Err: err} }
 // the client does not tell: a larger one tells losses too late.
 //
 // It costs some of what Dial gives: disconnects are polled for, each turn in
-// line takes one read, and the client's own defects remain. Options that
-// concern the connection (WithTLS, WithAuth, WithDialer, WithSessionTimeout)
-// are an error. The error is an *Error.
+// line takes one read, and the client's own defects remain. When the program
+// closes the client, what is held is lost by the clock, and every wait and every
+// call ends with an error that Is ErrClosed; Close the Session all the same.
+//
+// Options that concern the connection (WithTLS, WithAuth, WithDialer,
+// WithSessionTimeout) are an error. The error is an *Error.
 func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Session, error) {
 	s, err := newSession(opts)
 	switch {
@@ -230,6 +233,8 @@ func (s *Session) mapErr(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &size):
 		return &SizeError{Size: size.Size, Limit: size.Limit}
+	case errors.Is(err, conn.ErrClientClosed):
+		return errClientClosed
 	case errors.Is(err, conn.ErrClosed):
 		return ErrClosed
 	case errors.Is(err, queue.ErrExhausted):

@@ -159,7 +159,7 @@ func (t *tenure) judge(ctx context.Context, err error) error {
 	case errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
 		t.lose(err)
 	case errors.Is(err, conn.ErrClosed):
-		return ErrClosed
+		return t.l.s.mapErr(ctx, err)
 	case errors.Is(err, conn.ErrNoContact):
 	case conn.Classify(err) == conn.Answered:
 		return err

@@ -114,11 +114,11 @@ func (c *Conn) do(quorum bool, size int, f func(zc *zk.Conn) error) (Ran, error)
 func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err error) {
 	c.refresh()
 	c.mu.Lock()
-	zc, closed := c.link.zc, c.closed
+	zc, closed := c.link.zc, c.closedLocked()
 	ran.Before = c.state
 	c.mu.Unlock()
-	if closed {
-		return ran, ErrClosed
+	if closed != nil {
+		return ran, closed
 	}
 	c.request.Add(1)
 	start := time.Now()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,9 @@ import (
 
 // ErrClosed is returned by every call on a closed Conn.
 var ErrClosed = errors.New("connection closed for good")
+
+// ErrClientClosed is ErrClosed where the program has closed a client of its own.
+var ErrClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper client", ErrClosed)
 
 // Auth is one credential, sent at each new connection before anything else.
 type Auth struct {
@@ -63,7 +67,13 @@ type Conn struct {
 	wg      sync.WaitGroup // watchdog, prober, watch forwarders
 	request atomic.Int64
 	granted atomic.Int64 // the session timeout the servers granted; 0: not known yet
-	polling sync.Mutex   // of a foreign client: one look at a time
+
+	// Of a foreign client.
+	polling sync.Mutex // one look at a time
+	resting int        // guarded by polling; looks in a row that found it doing nothing
+	away    time.Time  // guarded by polling; since when it has had no session
+	asking  atomic.Bool
+	fed     map[watchKey]struct{} // guarded by mu; what the client watches
 
 	mu      sync.Mutex
 	link    *link
@@ -78,6 +88,7 @@ type Conn struct {
 	probing bool
 	authErr error // the servers refuse our credentials
 	closed  bool
+	ended   bool // a foreign client is closed
 
 	answered time.Time // when an answer to a quorum write came last
 }
@@ -149,11 +160,11 @@ func (c *Conn) Await(ctx context.Context) (State, error) { return c.await(ctx, f
 func (c *Conn) await(ctx context.Context, first bool) (State, error) {
 	for {
 		c.mu.Lock()
-		st, ch, auth, closed := c.state, c.changed, c.authErr, c.closed
+		st, ch, auth, closed := c.state, c.changed, c.authErr, c.closedLocked()
 		c.mu.Unlock()
 		switch {
-		case closed:
-			return st, ErrClosed
+		case closed != nil:
+			return st, closed
 		case st.Up && !first && ctx.Err() != nil:
 			// Whoever tries again and again until ctx ends has to notice.
 			return st, context.Cause(ctx)
@@ -168,6 +179,18 @@ func (c *Conn) await(ctx context.Context, first bool) (State, error) {
 			return st, context.Cause(ctx)
 		}
 	}
+}
+
+// closedLocked returns an error that Is ErrClosed if there will be no session any
+// more.
+func (c *Conn) closedLocked() error {
+	switch {
+	case c.closed:
+		return ErrClosed
+	case c.ended:
+		return ErrClientClosed
+	}
+	return nil
 }
 
 // State returns what is known now, and a channel that is closed when that

@@ -40,6 +40,7 @@ type fake struct {
 	cert  *tls.Certificate // nil: no TLS
 	// onSetWatches is told of each SetWatches and its zxid.
 	onSetWatches func(p *peer, zxid int64)
+	losesWatches bool // those that are set again
 }
 
 type node struct {

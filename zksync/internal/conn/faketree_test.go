@@ -39,8 +39,14 @@ func (p *peer) run(op wire.Op, body []byte, e *wire.Encoder) wire.Code {
 		e.Strings(f.children(d.String()))
 		e.Stat(wire.Stat{})
 	case wire.OpSetWatches:
+		zxid := d.Int64()
 		if f.onSetWatches != nil {
-			f.onSetWatches(p, d.Int64())
+			f.onSetWatches(p, zxid)
+		}
+		for _, path := range d.Strings() { // those on data
+			if n := f.nodes[path]; n != nil && !f.losesWatches {
+				n.watches = append(n.watches, p)
+			}
 		}
 	case wire.OpSync:
 		e.String(d.String())

@@ -14,6 +14,7 @@ import (
 func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	c := newConn(cfg)
 	c.foreign, c.limit = true, serverLimit
+	c.fed = make(map[watchKey]struct{})
 	c.link = &link{c: c, zc: zc}
 	c.poll(zc)
 	c.wg.Add(1)
@@ -31,6 +32,9 @@ func (c *Conn) pollLoop(zc *zk.Conn) {
 			return
 		case <-tick.C:
 			c.poll(zc)
+			if c.suspect(zc) && c.asking.CompareAndSwap(false, true) {
+				go c.askClosed(zc)
+			}
 		}
 	}
 }
@@ -74,21 +78,58 @@ func (c *Conn) upForeign(session int64, server string) {
 	}
 }
 
-// Abandoned reports whether the program has closed its client, which does not
-// tell: it answers each request at once with ErrConnectionClosed (conn.go:916 of
-// the client). A client that lives says so of a request that it has sent, and
-// needs a new connection for each; it pauses, with another error, after each round
-// of its servers. So many in a row mean the end. While the client has no
-// connection this waits for one.
-func (c *Conn) Abandoned() bool {
-	zc := c.Zk()
-	for range 20 {
-		if !c.foreign || zc.State() == zk.StateHasSession {
-			return false
-		}
-		if _, err := zc.Sync("/"); !errors.Is(err, zk.ErrConnectionClosed) {
-			return false
+// suspect reports whether the program may have closed the client. It has been found,
+// twice in a row, with no connection and without a try to get one: an open client
+// leaves that state at once (conn.go:494, 367-372), a closed one never. Or it has had
+// no session for T/2: one that was closed during a handshake may not notice for 6.67 T.
+func (c *Conn) suspect(zc *zk.Conn) bool {
+	c.polling.Lock()
+	defer c.polling.Unlock()
+	switch zc.State() {
+	case zk.StateHasSession:
+		c.resting, c.away = 0, time.Time{}
+		return false
+	case zk.StateDisconnected:
+		c.resting++
+	default:
+		c.resting = 0
+	}
+	if c.away.IsZero() {
+		c.away = time.Now()
+	}
+	return c.resting > 1 || elapsed(c.away) >= c.cfg.Timeout/2
+}
+
+// askClosed finds out whether the program has closed the client, which does not tell:
+// every request then fails at once (conn.go:905-943). On an open client a request
+// waits for a connection, and fails that way only if it was sent on one that is lost
+// before the answer. So many fail in a row, in far less time than as many connections
+// take to come and go.
+func (c *Conn) askClosed(zc *zk.Conn) {
+	defer c.asking.Store(false)
+	const requests, atMost = 64, 5 * time.Millisecond
+	began := time.Now()
+	for range requests {
+		_, _, err := zc.Exists("/")
+		if !errors.Is(err, zk.ErrConnectionClosed) || zc.State() == zk.StateHasSession {
+			return
 		}
 	}
-	return true
+	if time.Since(began) > atMost {
+		return // it is asked again
+	}
+	c.poll(zc)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && !c.ended {
+		c.ended = true
+		c.announceLocked()
+	}
+}
+
+// Abandoned reports whether the program is known to have closed the client.
+func (c *Conn) Abandoned() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }

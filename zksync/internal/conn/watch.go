@@ -82,8 +82,9 @@ func (c *Conn) watch(key watchKey) (*Watch, error) {
 	if w == nil {
 		w = &Watch{Path: key.path, Since: time.Now(), key: key, armed: make(chan struct{}), done: make(chan struct{})}
 		c.watches[key] = w // before the request: its event may overtake us
+		_, fed := c.fed[key]
 		c.mu.Unlock()
-		c.arm(w)
+		c.arm(w, fed)
 	} else {
 		c.mu.Unlock()
 	}
@@ -98,17 +99,17 @@ func (c *Conn) watch(key watchKey) (*Watch, error) {
 	return w, nil
 }
 
-func (c *Conn) arm(w *Watch) {
+func (c *Conn) arm(w *Watch, fed bool) {
 	var events <-chan zk.Event
 	ran, err := c.do(false, sizeRead(w.Path), func(zc *zk.Conn) error {
 		if w.key.children {
-			names, stat, ch, err := zc.ChildrenW(w.Path)
+			names, stat, ch, err := childrenOf(zc, w.Path, !fed)
 			if err == nil {
 				events, w.Names, w.Stat = ch, names, *stat
 			}
 			return err
 		}
-		data, stat, ch, err := zc.GetW(w.Path)
+		data, stat, ch, err := dataOf(zc, w.Path, !fed)
 		if err != nil {
 			return err
 		}
@@ -124,27 +125,29 @@ func (c *Conn) arm(w *Watch) {
 	if err != nil || ran.Before.Epoch != ran.After.Epoch || !ran.After.Up {
 		c.endLocked(w, 0)
 	}
-	if events != nil && c.foreign && !c.closed {
-		c.wg.Add(1)
-		go c.forward(w, events)
+	if c.foreign {
+		c.followLocked(w, fed, events)
 	}
 	c.mu.Unlock()
 	close(w.armed)
 }
 
-// forward brings the event of a client that is the program's own.
-func (c *Conn) forward(w *Watch, events <-chan zk.Event) {
-	defer c.wg.Done()
-	select {
-	case ev := <-events:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if ev.Type == zk.EventNotWatching {
-			ev.Type = 0
-		}
-		c.endLocked(w, ev.Type)
-	case <-c.life.Done():
+// dataOf reads a node, and sets a watch if asked to.
+func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, ch <-chan zk.Event, err error) {
+	if watch {
+		return zc.GetW(path)
 	}
+	data, stat, err = zc.Get(path)
+	return data, stat, nil, err
+}
+
+// childrenOf is dataOf for the names below a node.
+func childrenOf(zc *zk.Conn, path string, watch bool) (names []string, stat *zk.Stat, ch <-chan zk.Event, err error) {
+	if watch {
+		return zc.ChildrenW(path)
+	}
+	names, stat, err = zc.Children(path)
+	return names, stat, nil, err
 }
 
 // fire ends the watches on path that the event is for. The client calls it for
