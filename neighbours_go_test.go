@@ -81,6 +81,8 @@ func (n *goNeighbour) crowd(address, path, kind, who string, timeout, sessions, 
 		switch kind {
 		case "kazoo":
 			l = zksync.NewMutex(s, path, zksync.WithKazooQueue())
+		case "multi":
+			l = zksync.NewMulti(zksync.NewMutex(s, path+"-beside"), zksync.NewMutex(s, path, zksync.WithKazooQueue()))
 		case "rw":
 			l = zksync.NewRWMutex(s, path)
 		default:

@@ -25,7 +25,7 @@ const victimTimeout = 2 * time.Second
 // mix is who shares a path.
 type mix struct {
 	name    string
-	kind    string   // of the Go programs: mutex, rw, or kazoo for one with WithKazooQueue
+	kind    string   // of the Go programs: mutex, rw, kazoo for one with WithKazooQueue, multi for such a part of a Multi
 	curator bool     // takes part
 	kazoo   bool     // takes part
 	heed    []string // the names that kazoo is told to look for
@@ -45,6 +45,7 @@ func TestRealNeighbours(t *testing.T) {
 		{name: "mutex, Curator", kind: "mutex", curator: true, zkLocks: 2, victim: "curator"},
 		{name: "mutex, kazoo that is told", kind: "mutex", kazoo: true, heed: []string{"-lock-"}, zkLocks: 2, victim: "kazoo"},
 		{name: "mutex, all of them", kind: "kazoo", kazoo: true, curator: true, victim: "go", apart: []string{"curator", "kazoo"}},
+		{name: "a part of a Multi, kazoo", kind: "multi", kazoo: true, victim: "kazoo"},
 		{name: "read-write, Curator", kind: "rw", curator: true, victim: "go"},
 		{name: "read-write, kazoo that is told", kind: "rw", kazoo: true, heed: []string{"__WRIT__", "__READ__"}, victim: "kazoo"},
 	}

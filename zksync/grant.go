@@ -22,7 +22,7 @@ func (l *lock) stand(w *waiter) {
 	by, says := s.payload(w, writes)
 	r.fixed = !writes && (!by.owner.IsZero() || by.trace != "")
 	r.e = queue.New(s.conn, queue.Order{
-		Places:  l.places(w),
+		Places:  l.placesOf(l.full, w),
 		Data:    says,
 		After:   l.afterLocked(r),
 		Strict:  w.strict,
@@ -40,21 +40,6 @@ func (l *lock) stand(w *waiter) {
 	l.runs = append(l.runs, r)
 	l.ref()
 	go l.drive(ctx, r, r.e.Stand)
-}
-
-// places is where the nodes for a call stand.
-func (l *lock) places(w *waiter) []queue.Place {
-	if l.parts != nil {
-		return l.parts
-	}
-	p := place(l.full, w.kind)
-	p.Weight, p.Limit = w.weight, w.limit
-	if l.kazoo && w.kind == znode.Exclusive {
-		second := p
-		second.Kazoo = true
-		return []queue.Place{p, second}
-	}
-	return []queue.Place{p}
 }
 
 // place is where and how a node of a kind stands.

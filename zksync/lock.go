@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
@@ -21,22 +19,23 @@ import (
 // A goroutine may take lock.mu and then the connection's locks, never the
 // other way round; no request is made under it (lesson 33).
 type lock struct {
-	s     *Session
-	path  string        // as the program named it
-	full  string        // in ZooKeeper
-	refs  int           // guarded by s.mu: calls, tenures, and goroutines of the lock
-	parts []queue.Place // of a Multi: where its nodes stand
+	s    *Session
+	path string // as the program named it
+	full string // in ZooKeeper
+	refs int    // guarded by s.mu: calls, tenures, and goroutines of the lock
 
-	mu      sync.Mutex
-	acl     []zk.ACL  // guarded by mu; of whoever was first to use the idle lock
-	permits bool      // guarded by mu; the path is a semaphore's
-	kazoo   bool      // guarded by mu; with a second node for kazoo
-	queue   list.List // guarded by mu; *waiter
-	ten     *tenure   // guarded by mu; who holds alone, or held and lost without knowing
-	reads   []*tenure // guarded by mu; those that share the lock, the oldest first
-	debts   []*tenure // guarded by mu; shared and lost, with levels to be given back
-	runs    []*run    // guarded by mu; stand in line for those at the front of queue
-	last    *run      // guarded by mu; of permits, the newest
+	// Of whoever was first to use the idle lock, who have been heeded since, if
+	// bound. Written with both mu and s.mu held, and read with one of them.
+	terms
+	bound bool // guarded by s.mu
+
+	mu    sync.Mutex
+	queue list.List // guarded by mu; *waiter
+	ten   *tenure   // guarded by mu; who holds alone, or held and lost without knowing
+	reads []*tenure // guarded by mu; those that share the lock, the oldest first
+	debts []*tenure // guarded by mu; shared and lost, with levels to be given back
+	runs  []*run    // guarded by mu; stand in line for those at the front of queue
+	last  *run      // guarded by mu; of permits, the newest
 }
 
 // run is an entry in line, or one being renewed for another tenure.
@@ -95,9 +94,7 @@ func (l *lock) leave() {
 	defer s.mu.Unlock()
 	if l.refs--; l.refs == 0 {
 		delete(s.locks, l.full)
-		if l.parts != nil {
-			s.multis.Add(-1)
-		}
+		s.scatterLocked(l)
 		s.wakeLocked()
 	}
 }

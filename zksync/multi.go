@@ -3,11 +3,10 @@ package zksync
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zklocker/go-zksync/zksync/internal/defect"
-	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -34,32 +33,40 @@ type Multi struct {
 // is named twice counts once, and writing wins over reading. An owner that As has
 // given one of them is not the Multi's.
 //
-// It panics without a lock, or if they are of several sessions. All must have
-// the same access list (WithACL), and their paths must be valid: otherwise every
-// use of the Multi fails.
+// Each lock keeps the options that show in ZooKeeper: kazoo sees those with
+// WithKazooQueue. It panics without a lock, or if they are of several sessions.
+// All must have the same access list (WithACL), what is named twice the same
+// options, and their paths must be valid: otherwise every use of the Multi fails.
 func NewMulti(locks ...Locker) *Multi {
 	mu := &Multi{}
-	var names []string
 	for _, l := range locks {
 		mu.add(l)
 	}
-	if mu.m.s == nil {
+	m := &mu.m
+	if m.s == nil {
 		panic("zksync: NewMulti without a lock")
 	}
 	if !defect.On(defect.OneByOne) {
-		slices.SortFunc(mu.m.parts, func(a, b queue.Place) int { return cmp.Compare(a.Parent, b.Parent) })
+		slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })
 	}
-	for _, p := range mu.m.parts {
-		names = append(names, p.Kind.String()+" "+p.Parent)
-	}
-	// No path has a space before its first slash: the key is no other lock's.
-	mu.m.full = "multi " + strings.Join(names, ", ")
-	mu.m.mode, mu.m.kind = ModeMulti, znode.Exclusive
-	mu.m.cfg.handoff = 0
+	m.full = multiKey(m.cfg.parts)
+	m.mode, m.kind = ModeMulti, znode.Exclusive
+	m.cfg.handoff, m.cfg.kazoo = 0, false
 	return mu
 }
 
-// add takes the places of a lock over.
+// multiKey is the key of a Multi among the locks of a session. It is no path's,
+// as it has no slash first. Each path comes with its length, so that none can
+// pass for the end of a part and another one.
+func multiKey(parts []part) string {
+	var key []byte
+	for _, p := range parts {
+		key = fmt.Appendf(key, "%v %t %d %s", p.kind, p.twin, len(p.path), p.path)
+	}
+	return string(key)
+}
+
+// add takes the parts of a lock over.
 func (mu *Multi) add(l Locker) {
 	var m *Mutex
 	switch l := l.(type) {
@@ -75,32 +82,40 @@ func (mu *Multi) add(l Locker) {
 		panic("zksync: NewMulti with a nil Locker")
 	}
 	m.check()
-	parts := m.parts
+	all := &mu.m
+	parts := m.cfg.parts
 	if parts == nil {
-		parts = []queue.Place{place(m.full, m.kind)}
+		parts = []part{{m.full, m.kind, m.cfg.kazoo, m.cfg.kazoo && m.kind == znode.Exclusive}}
 	}
 	switch {
-	case mu.m.s == nil:
-		mu.m.s, mu.m.cfg, mu.m.path = m.s, m.cfg, m.path
-	case mu.m.s != m.s:
+	case all.s == nil:
+		all.s, all.cfg, all.path = m.s, m.cfg, m.path
+		all.cfg.parts = nil
+	case all.s != m.s:
 		panic("zksync: NewMulti with locks of several sessions")
 	default:
-		mu.m.path += "," + m.path
-		if !slices.Equal(mu.m.cfg.acl, m.cfg.acl) && mu.m.err == nil {
-			mu.m.err = errOptions
+		all.path += "," + m.path
+		if !slices.Equal(all.cfg.acl, m.cfg.acl) && all.err == nil {
+			all.err = errOptions
 		}
 	}
-	if mu.m.err == nil {
-		mu.m.err = m.err
+	if all.err == nil {
+		all.err = m.err
 	}
 	for _, p := range parts {
-		i := slices.IndexFunc(mu.m.parts, func(o queue.Place) bool { return o.Parent == p.Parent })
-		switch {
-		case i < 0:
-			mu.m.parts = append(mu.m.parts, p)
-		case mu.m.parts[i].Kind == znode.Read:
-			mu.m.parts[i] = p
+		i := slices.IndexFunc(all.cfg.parts, func(o part) bool { return o.path == p.path })
+		if i < 0 {
+			all.cfg.parts = append(all.cfg.parts, p)
+			continue
 		}
+		o := &all.cfg.parts[i]
+		if o.kazoo != p.kazoo && all.err == nil {
+			all.err = errOptions
+		}
+		if o.kind == znode.Read {
+			o.kind = p.kind
+		}
+		o.twin = o.twin || p.twin
 	}
 }
 
@@ -152,47 +167,3 @@ func (mu *Multi) As(o Owner) Locker { return mu.all().As(o) }
 func (mu *Multi) sealed() {}
 
 var _ Locker = (*Multi)(nil)
-
-// consist says what the lock of a Multi consists of.
-func (l *lock) consist(parts []queue.Place) {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	if l.parts == nil {
-		l.parts = parts
-		l.s.multis.Add(1)
-	}
-}
-
-// entangled reports whether the owner of a call would wait for itself: it holds
-// a Multi with the lock it asks for, or a lock of the Multi it asks for.
-func (m *Mutex) entangled(ctx context.Context) bool {
-	o := m.owner(ctx)
-	if o.IsZero() {
-		return false
-	}
-	parts := m.parts
-	if parts == nil {
-		parts = []queue.Place{{Parent: m.full}}
-	}
-	s := m.s
-	s.mu.Lock()
-	var others []*lock
-	for full, l := range s.locks {
-		if full == m.full {
-			continue // entered again
-		}
-		mine := func(p queue.Place) bool {
-			return p.Parent == full && m.parts != nil ||
-				slices.ContainsFunc(l.parts, func(q queue.Place) bool { return q.Parent == p.Parent })
-		}
-		if slices.ContainsFunc(parts, mine) {
-			others = append(others, l)
-		}
-	}
-	s.mu.Unlock()
-	return slices.ContainsFunc(others, func(l *lock) bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.mineLocked(&waiter{owner: o}) != nil
-	})
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -25,14 +24,13 @@ import (
 // lock, so that making one per request is cheap. Its methods may be called by
 // several goroutines.
 type Mutex struct {
-	s     *Session
-	path  string // as given
-	full  string // with the session's root
-	mode  Mode   // an RWMutex's sides are of this type, too
-	kind  znode.Kind
-	parts []queue.Place // of a Multi
-	cfg   lockConfig
-	err   error // every use fails with it
+	s    *Session
+	path string // as given
+	full string // with the session's root; "", which no lock in use has, if it is invalid
+	mode Mode   // an RWMutex's sides are of this type, too
+	kind znode.Kind
+	cfg  lockConfig
+	err  error // every use fails with it
 }
 
 // NewMutex returns the lock of a path on a session. It makes no request, and no
@@ -49,13 +47,14 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 
 func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts []LockOption) {
 	*m = Mutex{s: s, path: path, full: s.cfg.chroot + path, mode: mode, kind: kind, cfg: s.cfg.locks}
-	if err := znode.ValidPath(path); err != nil {
-		m.err = fmt.Errorf("%w: %w", ErrInvalidPath, err)
-	} else if err := znode.ValidPath(m.full); err != nil {
-		m.err = fmt.Errorf("%w: %w", ErrInvalidPath, err)
-	} else {
-		m.err = m.cfg.apply(opts)
+	m.cfg.permits = kind == znode.Permit
+	for _, p := range [...]string{path, m.full} {
+		if err := znode.ValidPath(p); err != nil {
+			m.full, m.err = "", fmt.Errorf("%w: %w", ErrInvalidPath, err)
+			return
+		}
 	}
+	m.err = m.cfg.apply(opts)
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -104,10 +103,7 @@ func (m *Mutex) TryLock() bool { return m.tryLock(context.Background()) }
 func (m *Mutex) tryLock(ctx context.Context) bool {
 	ctx, cancel := m.brief(ctx)
 	defer cancel()
-	if st, _ := m.s.conn.State(); !st.Up {
-		return false
-	}
-	return m.acquire(ctx, "try", &waiter{acq: Acquire{Try: true}}) == nil
+	return m.acquire(ctx, "try", &waiter{now: true, acq: Acquire{Try: true}}) == nil
 }
 
 // LockContext waits for the lock until ctx is done; see Locker.
@@ -156,8 +152,8 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 		o.private = true
 	}
 	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
-	for _, p := range m.parts { // they are this owner's: ErrDeadlock, not a wait for itself
-		ctx = context.WithValue(ctx, doKey{m.s, p.Parent}, o)
+	for _, p := range m.cfg.parts { // they are this owner's: ErrDeadlock, not a wait for itself
+		ctx = context.WithValue(ctx, doKey{m.s, p.path}, o)
 	}
 	if err := m.acquire(ctx, "do", w); err != nil {
 		return err
@@ -236,14 +232,23 @@ func (m *Mutex) owner(ctx context.Context) Owner {
 // acquire is every way to get the lock. The error is an *Error.
 func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
 	m.check()
-	err := m.err
-	if err == nil && (m.parts != nil || m.s.multis.Load() > 0) && m.entangled(ctx) {
-		err = ErrDeadlock
+	m.describe(ctx, w)
+	return m.outcome(op, w, m.traced(w))
+}
+
+// describe says in w whose call it is, and what it wants.
+//
+//go:noinline
+func (m *Mutex) describe(ctx context.Context, w *waiter) {
+	w.call, w.ctx, w.start = ctx, ctx, time.Now()
+	w.acq.Path, w.acq.Mode, w.acq.Weight = m.path, m.mode, w.weight
+	w.kind, w.terms, w.handoff, w.strict = m.kind, &m.cfg.terms, m.cfg.handoff, m.cfg.strict
+	if m.kind == znode.Permit {
+		return // of nobody
 	}
-	if err == nil {
-		err = m.enter(ctx, w).traced(w)
+	if w.owner = m.owner(ctx); !w.owner.private {
+		w.acq.Owner = w.owner
 	}
-	return m.outcome(op, w, err)
 }
 
 //go:noinline
@@ -255,21 +260,29 @@ func (m *Mutex) outcome(op string, w *waiter, err error) error {
 	return &Error{Op: op, Path: m.path, Node: w.node, Position: w.place, Err: err}
 }
 
-// enter describes the call in w, and counts it in: traced counts it out.
+// begin counts the call in as one that uses the lock, unless it has its result
+// before it comes to that. settle counts it out.
 //
 //go:noinline
-func (m *Mutex) enter(ctx context.Context, w *waiter) *lock {
-	w.acq.Path, w.acq.Mode, w.kind, w.owner = m.path, m.mode, m.kind, m.owner(ctx)
-	if !w.owner.private {
-		w.acq.Owner = w.owner
+func (m *Mutex) begin(w *waiter) error {
+	switch {
+	case m.err != nil:
+		return m.err
+	case w.kind == znode.Permit && (w.weight == 0 || w.weight > w.limit):
+		return m.apart(w)
+	case w.now:
+		if st, _ := m.s.conn.State(); !st.Up {
+			return cmpErr(m.s.alive(), errOffline)
+		}
 	}
-	w.call, w.acl, w.handoff, w.start = ctx, m.cfg.acl, m.cfg.handoff, time.Now()
-	w.kazoo = m.cfg.kazoo
-	l := m.s.enter(m.path, m.full)
-	if m.parts != nil {
-		l.consist(m.parts)
+	if m.entangled(w.owner) {
+		return ErrDeadlock
 	}
-	return l
+	w.lock = m.s.enter(m.path, m.full)
+	if m.cfg.parts != nil {
+		w.lock.consist(&m.cfg.terms)
+	}
+	return nil
 }
 
 // release ends one level of a plain lock.

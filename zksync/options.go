@@ -50,7 +50,7 @@ type config struct {
 func (c *config) apply(opts []Option) error {
 	c.timeout = DefaultSessionTimeout
 	c.tracer = &Tracer{}
-	c.locks = lockConfig{acl: zk.WorldACL(zk.PermAll), handoff: DefaultHandoff}
+	c.locks = lockConfig{terms: terms{acl: zk.WorldACL(zk.PermAll)}, handoff: DefaultHandoff}
 	for _, o := range opts {
 		if o == nil {
 			return errors.New("nil option")
@@ -197,10 +197,9 @@ type lockOptionFunc func(*lockConfig) error
 func (f lockOptionFunc) applyLock(c *lockConfig) error { return f(c) }
 
 type lockConfig struct {
-	acl       []zk.ACL
+	terms
 	handoff   int
 	strict    bool
-	kazoo     bool
 	revocable bool
 }
 

@@ -145,7 +145,7 @@ func (l *lock) beside(w *waiter, t *tenure, made **queue.Entry) error {
 	order := queue.Order{
 		Places: []queue.Place{place(l.full, znode.Read)},
 		Data:   says,
-		ACL:    w.acl,
+		ACL:    w.terms.acl,
 	}
 	type result struct {
 		e   *queue.Entry

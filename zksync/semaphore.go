@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -81,10 +80,7 @@ func (sem *Semaphore) TryAcquire(n int64) bool {
 	sem.check(n)
 	ctx, cancel := sem.m.brief(context.Background())
 	defer cancel()
-	if st, _ := sem.m.s.conn.State(); !st.Up && n > 0 {
-		return false
-	}
-	return sem.acquire(ctx, "try", &waiter{weight: n, acq: Acquire{Try: true}}) == nil
+	return sem.acquire(ctx, "try", &waiter{weight: n, now: true, acq: Acquire{Try: true}}) == nil
 }
 
 // Release gives n permits back that Acquire or TryAcquire took: those that were
@@ -136,40 +132,31 @@ func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Conte
 
 func (sem *Semaphore) acquire(ctx context.Context, op string, w *waiter) error {
 	sem.check(w.weight)
-	m := &sem.m
-	w.limit, w.strict = sem.limit, m.cfg.strict
-	w.acq.Weight = w.weight
-	err := m.err
-	switch {
-	case err != nil:
-	case ctx.Err() != nil && (w.weight == 0 || w.weight > sem.limit): // the others are told of
-		err = ctxErr(ctx)
-	case w.weight == 0 && w.hold:
-		err = errNoPermits
-	case w.weight == 0:
-		l := m.s.enter(m.path, m.full)
-		defer l.leave()
-		err = l.nothing(ctx, w.acq.Try)
-	case w.weight > sem.limit && w.acq.Try:
-		err = ErrBusy
-	case w.weight > sem.limit:
-		err = sem.never(ctx, w.weight)
-	default:
-		w.acq.Path, w.acq.Mode, w.kind, w.ctx = m.path, m.mode, m.kind, ctx
-		w.call, w.acl, w.start = ctx, m.cfg.acl, time.Now()
-		err = m.s.enter(m.path, m.full).traced(w)
-	}
-	return m.outcome(op, w, err)
+	w.limit = sem.limit
+	return sem.m.acquire(ctx, op, w)
 }
 
 var errNoPermits = errors.New("a hold of no permits: want 1 or more")
 
-// never waits for more permits than there are.
-func (sem *Semaphore) never(ctx context.Context, n int64) error {
+// apart is a call that does not stand in line: for no permits, or for more than
+// there are.
+func (m *Mutex) apart(w *waiter) error {
+	switch ctx := w.call; {
+	case ctx.Err() != nil:
+		return ctxErr(ctx)
+	case w.weight == 0 && w.hold:
+		return errNoPermits
+	case w.weight == 0:
+		l := m.s.enter(m.path, m.full)
+		defer l.leave()
+		return l.nothing(ctx, w.acq.Try)
+	case w.acq.Try:
+		return ErrBusy
+	}
 	select {
-	case <-ctx.Done():
-		return fmt.Errorf("%d of %d permits: %w", n, sem.limit, ctxErr(ctx))
-	case <-sem.m.s.over:
+	case <-w.call.Done():
+		return fmt.Errorf("%d of %d permits: %w", w.weight, w.limit, ctxErr(w.call))
+	case <-m.s.over:
 		return ErrClosed
 	}
 }

@@ -38,12 +38,13 @@ type Session struct {
 	stopped atomic.Bool   // Shutdown: no new waits
 	over    chan struct{} // closed with stopped
 	told    SessionState  // what the tracer knows; of the events' goroutine
-	multis  atomic.Int32  // Multis in use
+	multis  atomic.Int32  // Multis in use: written with mu held
 	closed  atomic.Bool   // Close
 	stats   counters
 
 	mu      sync.Mutex
 	locks   map[string]*lock          // guarded by mu; in use, by full path
+	parts   map[string][]multiPart    // guarded by mu; of the Multis in use, by full path
 	pending map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
 	differ  map[string]struct{}       // guarded by mu; semaphores with several limits, of which the log tells
 	quiet   chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
@@ -112,6 +113,7 @@ func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Sessio
 func newSession(opts []Option) (*Session, error) {
 	s := &Session{
 		locks:   make(map[string]*lock),
+		parts:   make(map[string][]multiPart),
 		pending: make(map[*queue.Entry]struct{}),
 		quiet:   make(chan struct{}),
 		over:    make(chan struct{}),

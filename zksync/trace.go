@@ -18,12 +18,15 @@ var errPanic = errors.New("zksync: panic in a tracer's function")
 
 // traced acquires the lock and tells the tracer of it. A panic of the tracer's
 // gives back what was granted.
-func (l *lock) traced(w *waiter) error {
-	defer l.settle(w)
-	l.asked(w)
-	err := l.acquire(w)
+func (m *Mutex) traced(w *waiter) error {
+	defer m.s.settle(w)
+	m.s.asked(w)
+	err := m.begin(w)
+	if err == nil && w.lock != nil {
+		err = w.lock.acquire(w)
+	}
 	if err == nil {
-		l.granted(w)
+		m.s.granted(w)
 	} else {
 		w.ten = nil
 	}
@@ -35,25 +38,26 @@ func (l *lock) traced(w *waiter) error {
 // it gives everything back.
 //
 //go:noinline
-func (l *lock) settle(w *waiter) {
-	defer l.leave()
-	defer func() {
-		if !w.kept && w.ten != nil && w.err == nil {
-			l.undo(w)
+func (s *Session) settle(w *waiter) {
+	if l := w.lock; l != nil {
+		defer l.leave()
+		defer func() {
+			if !w.kept && w.ten != nil && w.err == nil {
+				l.undo(w)
+			}
+		}()
+		if w.waits {
+			l.left(w)
 		}
-	}()
-	if w.waits {
-		l.left(w)
 	}
-	l.answered(w)
+	s.answered(w)
 }
 
 // asked, granted and answered tell the tracer of a call.
 //
 //go:noinline
-func (l *lock) asked(w *waiter) {
-	tr := l.s.cfg.tracer
-	w.ctx = w.call
+func (s *Session) asked(w *waiter) {
+	tr := s.cfg.tracer
 	if tr.AcquireStart != nil {
 		w.ctx = tr.AcquireStart(w.call, w.acq)
 	}
@@ -64,8 +68,11 @@ func (l *lock) asked(w *waiter) {
 }
 
 //go:noinline
-func (l *lock) granted(w *waiter) {
-	if f := l.s.cfg.tracer.Handoff; f != nil && w.handed {
+func (s *Session) granted(w *waiter) {
+	if w.ten == nil {
+		return // no permits: there is nothing to hold
+	}
+	if f := s.cfg.tracer.Handoff; f != nil && w.handed {
 		f(w.ctx, w.acq)
 	}
 	w.ten.begin(w.ctx)
@@ -74,9 +81,9 @@ func (l *lock) granted(w *waiter) {
 	}
 }
 
-func (l *lock) answered(w *waiter) {
-	if f := l.s.cfg.tracer.AcquireEnd; f != nil && w.asked {
-		f(w.ctx, w.acq, l.s.resultOf(w, w.end))
+func (s *Session) answered(w *waiter) {
+	if f := s.cfg.tracer.AcquireEnd; f != nil && w.asked {
+		f(w.ctx, w.acq, s.resultOf(w, w.end))
 	}
 	w.kept = !errors.Is(w.end, errPanic)
 }
@@ -86,7 +93,7 @@ func (s *Session) resultOf(w *waiter, err error) Result {
 	r := Result{Err: err, Position: w.place, Contended: w.contended || w.handed, Handoff: w.handed,
 		Waited: time.Since(w.start), Server: st.Server}
 	r.Node = w.node
-	if err == nil {
+	if err == nil && w.ten != nil {
 		r.Node = w.ten.e.Node()
 		if w.handle != nil {
 			r.Fence = w.handle.fence

@@ -9,10 +9,10 @@ import (
 // hooks runs what a lock does for its tracer from a call to its unlock by a
 // hand-over.
 func hooks(l *lock, w *waiter, t *tenure) {
-	l.asked(w)
+	l.s.asked(w)
 	w.end = nil
-	l.granted(w)
-	l.answered(w)
+	l.s.granted(w)
+	l.s.answered(w)
 	l.mu.Lock()
 	then := t.endLocked(Ending{Reason: EndUnlocked})
 	l.mu.Unlock()
@@ -22,7 +22,7 @@ func hooks(l *lock, w *waiter, t *tenure) {
 func hooked() (l *lock, w *waiter, t *tenure) {
 	l = &lock{s: &Session{cfg: config{tracer: &Tracer{}}}}
 	t = &tenure{l: l}
-	return l, &waiter{call: context.Background(), ten: t}, t
+	return l, &waiter{call: context.Background(), ctx: context.Background(), ten: t}, t
 }
 
 // Without a tracer nothing is allocated for one.

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,11 +24,12 @@ type waiter struct {
 	weight  int64           // of a permit
 	limit   int64           // of its semaphore
 	strict  bool
-	kazoo   bool
 	owner   Owner // acq's, or Do's own, which is not published
 	noErr   bool  // Lock: can't be refused
+	now     bool  // TryLock, TryAcquire: does not wait for a connection
 	handoff int   // of the value used
-	acl     []zk.ACL
+	terms   *terms
+	lock    *lock // which the call is counted in at
 	start   time.Time
 	ahead   *tenure // the local holder that was met
 	waits   bool    // in the local line
@@ -66,6 +68,9 @@ var (
 	errKind    = errors.New("another value for this path is in use: a path is a semaphore's or a lock's")
 )
 
+// errOffline is what a tracer is told of a TryLock while there is no connection.
+var errOffline = fmt.Errorf("not connected: %w", zk.ErrNoServer)
+
 // acquire waits for the lock. On success w.ten is the tenure, and w.handle the
 // handle if one was wanted. On failure nothing is left, but what could not be
 // deleted yet, for which somebody answers.
@@ -101,9 +106,14 @@ func (l *lock) join(w *waiter) error {
 	}
 	w.ready = make(chan struct{})
 	l.mu.Lock()
-	if err := l.admitLocked(w); err != nil {
+	for err := l.admitLocked(w); err != nil; err = l.admitLocked(w) {
 		l.mu.Unlock()
-		return err
+		if c, other := err.(*conflict); !other {
+			return err
+		} else if !c.settles() {
+			return c.error
+		}
+		l.mu.Lock()
 	}
 	if t := l.mineLocked(w); t != nil {
 		l.mu.Unlock()
@@ -200,13 +210,9 @@ func (l *lock) admitLocked(w *waiter) error {
 	case l.s.closed.Load(), l.s.stopped.Load() && !w.noErr && l.mineLocked(w) == nil:
 		return ErrClosed // a holder may enter again until it has finished
 	case l.idleLocked():
-		l.acl, l.permits, l.kazoo = w.acl, w.kind == znode.Permit, w.kazoo
-	case !slices.Equal(l.acl, w.acl), l.kazoo != w.kazoo:
-		return errOptions
-	case l.permits != (w.kind == znode.Permit):
-		return errKind
+		return l.bindLocked(w.terms)
 	}
-	return nil
+	return l.agrees(w.terms)
 }
 
 // abandon takes a call out that ends without the lock. What it was granted

@@ -1,0 +1,209 @@
+package zksync
+
+import (
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// terms is what shows in ZooKeeper, in which all that use a path on a session at
+// one time have to agree. A Multi has one access list, and says of each of its
+// parts whether kazoo sees it.
+type terms struct {
+	acl     []zk.ACL
+	permits bool   // the path is a semaphore's
+	kazoo   bool   // WithKazooQueue
+	parts   []part // of a Multi
+}
+
+// part is one path of a Multi.
+type part struct {
+	path  string // in ZooKeeper
+	kind  znode.Kind
+	kazoo bool // WithKazooQueue, which concerns a Mutex only
+	twin  bool // a Mutex with it: a second node, which kazoo sees
+}
+
+// placesOf is where the nodes for a call stand.
+func (t *terms) placesOf(full string, w *waiter) (all []queue.Place) {
+	add := func(p queue.Place, twin bool) {
+		all = append(all, p)
+		if p.Kazoo = true; twin {
+			all = append(all, p)
+		}
+	}
+	if t.parts == nil {
+		p := place(full, w.kind)
+		p.Weight, p.Limit = w.weight, w.limit
+		add(p, t.kazoo && w.kind == znode.Exclusive)
+	}
+	for _, p := range t.parts {
+		add(place(p.path, p.kind), p.twin)
+	}
+	return all
+}
+
+// multiPart is a part of a Multi in use.
+type multiPart struct {
+	l *lock
+	i int // of the part
+}
+
+// consist notes what the lock of a Multi consists of, while it is in use.
+func (l *lock) consist(t *terms) {
+	s := l.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.parts != nil {
+		return
+	}
+	l.terms = *t
+	s.multis.Add(1)
+	for i, p := range l.parts {
+		s.parts[p.path] = append(s.parts[p.path], multiPart{l, i})
+	}
+}
+
+// scatterLocked takes the lock of a Multi that is in use no more out of the
+// parts.
+func (s *Session) scatterLocked(l *lock) {
+	if l.parts == nil {
+		return
+	}
+	s.multis.Add(-1)
+	for _, p := range l.parts {
+		left := slices.DeleteFunc(s.parts[p.path], func(o multiPart) bool { return o.l == l })
+		if s.parts[p.path] = left; len(left) == 0 {
+			delete(s.parts, p.path)
+		}
+	}
+}
+
+// conflict is a call's refusal because another lock is in use for one of its
+// paths: a plain lock and a Multi, or two Multis.
+type conflict struct {
+	with *lock
+	error
+}
+
+func (c *conflict) Unwrap() error { return c.error }
+
+// bindLocked has the lock, which is idle, used on the terms of a call. It
+// returns a conflict if a lock that shares a path with it is used on others, or
+// was until now: see release.
+func (l *lock) bindLocked(t *terms) error {
+	s := l.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.parts == nil {
+		for _, o := range s.parts[l.full] {
+			if err := o.l.refuses(o.l.parts[o.i].kazoo, t, t.kazoo); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range t.parts {
+		if o := s.locks[p.path]; o != nil {
+			if err := o.refuses(o.kazoo, t, p.kazoo); err != nil {
+				return err
+			}
+		}
+		for _, o := range s.parts[p.path] {
+			if o.l == l {
+				continue
+			}
+			if err := o.l.refuses(o.l.parts[o.i].kazoo, t, p.kazoo); err != nil {
+				return err
+			}
+		}
+	}
+	l.terms, l.bound = *t, true
+	return nil
+}
+
+// refuses returns a conflict if the lock, which says kazoo of a path, is in use
+// on other terms than t, which says theirs of it. It needs Session.mu.
+func (l *lock) refuses(kazoo bool, t *terms, theirs bool) error {
+	if !l.bound {
+		return nil
+	}
+	if err := l.against(kazoo, t, theirs); err != nil {
+		return &conflict{l, err}
+	}
+	return nil
+}
+
+// against says in what the terms of two for one path differ.
+func (t *terms) against(kazoo bool, o *terms, theirs bool) error {
+	switch {
+	case !slices.Equal(t.acl, o.acl), kazoo != theirs:
+		return errOptions
+	case t.permits != o.permits:
+		return errKind
+	}
+	return nil
+}
+
+// agrees returns an error unless a lock in use may be used on the terms of
+// another call for it, too.
+func (t *terms) agrees(o *terms) error {
+	if !slices.Equal(t.parts, o.parts) {
+		return errOptions // of the same parts, or it were another lock
+	}
+	return t.against(t.kazoo, o, o.kazoo)
+}
+
+// settles reports whether a call that was refused may try again: the lock that
+// is in its way is idle by now, and bound to no terms.
+func (c *conflict) settles() bool {
+	l := c.with
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.idleLocked() {
+		return false
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.bound = false
+	return true
+}
+
+// kin returns the locks in use that share a path with m's.
+func (m *Mutex) kin() (list []*lock) {
+	s := m.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add := func(path string) {
+		for _, o := range s.parts[path] {
+			if o.l.full != m.full {
+				list = append(list, o.l)
+			}
+		}
+	}
+	if m.cfg.parts == nil {
+		add(m.full)
+	}
+	for _, p := range m.cfg.parts {
+		if l := s.locks[p.path]; l != nil {
+			list = append(list, l)
+		}
+		add(p.path)
+	}
+	return list
+}
+
+// entangled reports whether the owner would wait for itself: it holds a Multi
+// with the lock it asks for, or a lock of the Multi it asks for.
+func (m *Mutex) entangled(o Owner) bool {
+	if o.IsZero() || m.cfg.parts == nil && m.s.multis.Load() == 0 {
+		return false
+	}
+	return slices.ContainsFunc(m.kin(), func(l *lock) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.mineLocked(&waiter{owner: o}) != nil
+	})
+}
