@@ -361,4 +361,3 @@ func TestMultiTellsItsOwnerAmongOthers(t *testing.T) {
 		wg.Wait()
 	})
 }
-

@@ -45,7 +45,8 @@
 // A failure, a deadline included, is a status Error; a refused TryLock and a
 // cancelled caller are none. The loss of a lock is an Error of its hold, which
 // ends when the loss is noticed. error.type is what zksync.Error's ErrorType
-// returns.
+// returns. A call that fails before it asks ZooKeeper, for an invalid path, say,
+// has its span and its metrics as all others.
 //
 // # Metrics
 //

@@ -14,9 +14,12 @@ import (
 type Locker interface {
 	// Lock waits until it holds the lock, through disconnects and session
 	// changes, for as long as that takes. It has no error to return: when it
-	// can never hold it panics with an *Error (the session is closed, there is
-	// no permission, the path is invalid, an owner's hold was lost). Unlock
-	// ends it.
+	// can never hold it panics with an *Error. The error Is ErrClosed when the
+	// session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
+	// another refusal of the servers; for an owner (As) also ErrDeadlock, and
+	// ErrLost when the owner's hold was lost. It is another one when an option
+	// makes no sense, or contradicts that of another value for the path in use.
+	// Unlock ends it.
 	//
 	// Unlock gives the lock back, whoever took it, as in package sync, and
 	// waits at most a third of the session timeout until that is confirmed. It

@@ -20,8 +20,10 @@ import (
 // The zero value does nothing. A Tracer may be copied, but not changed once a
 // session uses it; its functions are called by several goroutines at once.
 type Tracer struct {
-	// AcquireStart begins a call that wants a lock, before anything is sent.
-	// Its context is the parent of all that the call does.
+	// AcquireStart begins a call that wants a lock, before anything is sent. A
+	// call that fails at once begins, too, for an invalid path or an error of
+	// its options, say, and so does one that wants no permits. Its context is
+	// the parent of all that the call does.
 	AcquireStart func(ctx context.Context, a Acquire) context.Context
 	// Blocked tells whom the call waits for. It comes again when that changes,
 	// to the call that is first in line of its session; the others wait for it.
