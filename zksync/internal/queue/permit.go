@@ -150,11 +150,16 @@ func (e *Entry) touch(node string) {
 }
 
 // Shrink replaces the node of a permit that is held by one of a smaller weight,
-// in the same place and with the same data: nobody sees neither. rest tells the weight when it is the
-// call's turn; at 0, or with no change, there is nothing to do. It returns
-// conn.ErrNodeGone or conn.ErrSessionOver if the permit is lost.
+// in the same place and with the same data: nobody sees neither. rest tells the
+// weight when it is the call's turn; at 0, or with no change, there is nothing to
+// do. It returns conn.ErrNodeGone or conn.ErrSessionOver if the permit is lost. If
+// the server refuses it returns that, the permit has its weight still, and the
+// next call tries again.
 func (e *Entry) Shrink(rest func() int64) error {
 	defer e.alter()()
+	if err := e.replaced(); err != nil {
+		return err
+	}
 	p := e.order.Places[0]
 	weight := rest()
 	if weight == 0 || weight == p.Weight {
@@ -164,9 +169,6 @@ func (e *Entry) Shrink(rest func() int64) error {
 	seq := strings.TrimPrefix(path.Base(old), p.prefix(e.guid))
 	p.Weight = weight
 	node := path.Join(p.Parent, p.prefix(e.guid)+seq)
-	e.mu.Lock()
-	e.left = []string{old, node}
-	e.mu.Unlock()
 	unknown := false
 	data, version := e.saidAt()
 	for again := (pause{}); ; again.wait(e.c.Life()) {
@@ -181,30 +183,93 @@ func (e *Entry) Shrink(rest func() int64) error {
 			_, _ = e.c.Delete(old)
 			_, _, _ = e.c.Create([]string{old}, nil, zk.FlagEphemeral, e.order.ACL) // for Replace to find
 		}
+		e.either(old, node)
 		ran, err := e.c.Replace(old, version, node, data, e.order.ACL)
+		unknown = unknown || conn.Classify(err) == conn.Unknown
+		if err != nil && !unknown {
+			e.either(old) // nothing was done
+		}
 		switch {
 		case err == nil && ran.Session() != e.session:
 			return conn.ErrSessionOver
 		case err == nil, errors.Is(err, zk.ErrNodeExists) && unknown:
-			e.order.Places = []Place{p}
-			e.mu.Lock()
-			e.nodes = []string{node}
-			e.data.standing(data, 1)
-			e.left, e.last, e.node = e.nodes, node, node
-			e.mu.Unlock()
+			e.shrunk(node, data, 0)
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
 			return conn.ErrNodeGone
 		case errors.Is(err, zk.ErrBadVersion):
 			// Written to meanwhile: by us, or by somebody who asks for the permit.
+			// No earlier try has made the other node, which comes first.
+			e.either(old)
+			unknown = false
 			now, st, err := e.c.Get(old)
-			if err == nil {
+			switch {
+			case err == nil:
 				data, version = now, st.Version
+			case !errors.Is(err, zk.ErrNoNode) && conn.Classify(err) == conn.Answered:
+				return err // not for us to read, so that it can't be carried over
 			}
-			continue
-		case errors.Is(err, conn.ErrClosed), conn.Classify(err) == conn.Answered:
+		case errors.Is(err, conn.ErrClosed):
+			return err
+		case conn.Classify(err) == conn.Answered:
+			if e.replaced() == nil && e.Node() == node {
+				return nil // by an earlier try
+			}
 			return err
 		}
-		unknown = true
 	}
+}
+
+// either notes which of the nodes may stand for the permit.
+func (e *Entry) either(nodes ...string) {
+	e.mu.Lock()
+	e.left = nodes
+	e.mu.Unlock()
+}
+
+// shrunk notes that a node has taken the place of the permit's, and what it says.
+func (e *Entry) shrunk(node string, data []byte, version int32) {
+	name, _ := znode.Parse(path.Base(node))
+	p := e.order.Places[0]
+	p.Weight = name.Weight
+	e.order.Places = []Place{p}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nodes = []string{node}
+	e.left, e.last, e.node = e.nodes, node, node
+	e.data.standing(data, 1)
+	if e.data.versions[0] = version; znode.IsRevoke(data) {
+		e.data.versions[0] = keep
+	}
+}
+
+// replaced finds out which node stands, if a try to replace it was refused after
+// one whose answer was lost. If the server does not tell that either, whichever is
+// gone was gone by that try.
+func (e *Entry) replaced() error {
+	for p := (pause{}); len(e.Left()) > 1; p.wait(e.c.Life()) {
+		st, err := e.c.Await(context.Background())
+		if err != nil {
+			return err
+		}
+		if st.Session != e.session {
+			return conn.ErrSessionOver
+		}
+		node := e.Left()[1]
+		var data []byte
+		var stat *zk.Stat
+		if _, err = e.c.Sync(e.order.Places[0].Parent); err == nil { // else a server that lags might not know it
+			data, stat, err = e.c.Get(node)
+		}
+		switch {
+		case err == nil:
+			e.shrunk(node, data, stat.Version)
+		case errors.Is(err, zk.ErrNoNode):
+			e.either(e.Node())
+		case errors.Is(err, conn.ErrClosed), conn.Classify(err) == conn.Answered:
+			e.torn = true
+			return err
+		}
+	}
+	return nil
 }

@@ -75,7 +75,7 @@ type Entry struct {
 	// Taken while nodes are replaced or deleted: no sync.Mutex, as that is waited
 	// for while requests are, which would stop the time of a synctest bubble.
 	op   chan struct{}
-	torn bool // guarded by op; a transaction that deletes all may have run
+	torn bool // guarded by op; some of left may be gone by a transaction of ours
 
 	mu   sync.Mutex
 	data data     // guarded by mu; what the nodes say

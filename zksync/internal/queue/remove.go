@@ -25,7 +25,7 @@ func (e *Entry) Remove() error {
 	}
 	var first error
 	for left := e.Left(); len(left) > 0; left = e.Left() {
-		err := e.removeNode(left[0], len(e.nodes) > 1 && e.torn)
+		err := e.removeNode(left[0], e.torn)
 		if first == nil {
 			first = err
 		}
