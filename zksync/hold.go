@@ -30,9 +30,9 @@ type Hold struct {
 	result error // of Release, after once
 
 	// Guarded by lock.mu.
-	ended error // nil while held
-	ctxs  map[*holdCtx]struct{}
-	asked bool // revoked is closed
+	ended error                      // nil while held
+	ends  map[<-chan struct{}]*ender // of the contexts, by their parents' Done channels
+	asked bool                       // revoked is closed
 }
 
 // openLocked adds a handle to the tenure. From the first one on, the session
@@ -40,7 +40,7 @@ type Hold struct {
 // told; and the node serves nobody else (lesson 72).
 func (t *tenure) openLocked() *Hold {
 	h := &Hold{t: t, node: t.e.Node(), fence: t.e.Fence(), session: t.e.Session(),
-		revoked: make(chan struct{}), ctxs: make(map[*holdCtx]struct{})}
+		revoked: make(chan struct{}), ends: make(map[<-chan struct{}]*ender)}
 	if t.holds == nil {
 		t.holds = make(map[*Hold]struct{})
 	}
@@ -116,80 +116,22 @@ func (t *tenure) askBack() {
 	}
 }
 
-// Context returns a context that ends with parent, and also when the lock is
-// lost or released; [context.Cause] then is an error that Is ErrLost and says
-// why, or context.Canceled. It starts no goroutine. Its Err compares the clock
-// at each call, so that a process which was stopped for too long sees the loss
-// before it does anything else.
-//
-// It is for the work done under the lock. What the work sends to others still
-// needs the fence: no client can know that its last message was in time.
-func (h *Hold) Context(parent context.Context) context.Context {
-	l := h.t.l
-	l.mu.Lock()
-	held := h.t.ctx
-	l.mu.Unlock()
-	if f := l.s.cfg.tracer.HoldContext; f != nil {
-		parent = f(parent, held)
-	}
-	inner, cancel := context.WithCancelCause(parent)
-	c := &holdCtx{Context: inner, h: h, cancel: cancel}
-	l.mu.Lock()
-	ended := h.ended
-	if ended == nil {
-		h.ctxs[c] = struct{}{}
-	}
-	l.mu.Unlock()
-	if ended != nil {
-		cancel(ended)
-		return c
-	}
-	stop := context.AfterFunc(inner, func() { // parent's end
-		l.mu.Lock()
-		delete(h.ctxs, c)
-		l.mu.Unlock()
-	})
-	l.mu.Lock()
-	c.stop = stop
-	l.mu.Unlock()
-	return c
-}
-
-// holdCtx is a context that asks the clock. Being one of package context's own
-// underneath, it is followed without a goroutine.
-type holdCtx struct {
-	context.Context
-	h      *Hold
-	cancel context.CancelCauseFunc
-	stop   func() bool // guarded by lock.mu
-}
-
-func (c *holdCtx) Err() error {
-	if err := c.Context.Err(); err != nil {
-		return err
-	}
-	if err := c.h.Err(); err != nil {
-		c.cancel(err)
-	}
-	return c.Context.Err()
-}
-
 // endLocked ends the handle; the contexts end when what it returns is run.
 func (h *Hold) endLocked(cause error) after {
 	if h.ended != nil {
 		return nil
 	}
 	h.ended = cause
-	ctxs := h.ctxs
-	h.ctxs = nil
-	for c := range ctxs {
-		if c.stop != nil {
-			c.stop() // there is nothing left to take it out of
+	ends := h.ends
+	h.ends = nil
+	for _, e := range ends {
+		if e.stop != nil {
+			e.stop() // there is nothing left to take it out of
 		}
 	}
 	return func() {
-		for c := range ctxs {
-			c.cancel(cause)
+		for _, e := range ends {
+			e.cancel(cause)
 		}
 	}
 }

@@ -1,0 +1,109 @@
+package zksync
+
+import "context"
+
+// Context returns a context that ends with parent, and also when the lock is
+// lost or released; [context.Cause] then is an error that Is ErrLost and says
+// why, or context.Canceled. It starts no goroutine. Its Err compares the clock
+// at each call, so that a process which was stopped for too long sees the loss
+// before it does anything else.
+//
+// A call per piece of work is fine, in a hold that lasts for ever, too: the hold
+// keeps something only for each parent that has not ended, and those that share
+// one Done channel, or have none, are one.
+//
+// It is for the work done under the lock. What the work sends to others still
+// needs the fence: no client can know that its last message was in time.
+func (h *Hold) Context(parent context.Context) context.Context {
+	l := h.t.l
+	l.mu.Lock()
+	held := h.t.ctx
+	l.mu.Unlock()
+	if f := l.s.cfg.tracer.HoldContext; f != nil {
+		parent = f(parent, held)
+	}
+	return &holdCtx{Context: parent, h: h, end: h.endWith(parent)}
+}
+
+// ender ends the contexts of a hold whose parents have one Done channel: with
+// them, or with the hold.
+type ender struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	stop   func() bool // guarded by lock.mu; forgets to forget the ender when ctx ends
+}
+
+// endWith returns what ends a context with parent and with the hold. There is one
+// for each Done channel that has not ended, so that a program may ask for contexts
+// without end.
+func (h *Hold) endWith(parent context.Context) *ender {
+	l, done := h.t.l, parent.Done()
+	l.mu.Lock()
+	e, ended := h.ends[done], h.ended
+	l.mu.Unlock()
+	if e != nil {
+		return e
+	}
+	if done == nil {
+		parent = context.Background() // that it has values is nothing to keep
+	}
+	e = new(ender)
+	e.ctx, e.cancel = context.WithCancelCause(parent)
+	if ended != nil {
+		e.cancel(ended)
+		return e
+	}
+	l.mu.Lock()
+	other := h.ends[done]
+	if ended = h.ended; ended == nil && other == nil {
+		h.ends[done] = e
+	}
+	l.mu.Unlock()
+	switch {
+	case other != nil:
+		e.cancel(nil)
+		return other
+	case ended != nil:
+		e.cancel(ended)
+		return e
+	}
+	stop := context.AfterFunc(e.ctx, func() { // parent's end
+		l.mu.Lock()
+		delete(h.ends, done)
+		l.mu.Unlock()
+	})
+	l.mu.Lock()
+	e.stop = stop
+	l.mu.Unlock()
+	return e
+}
+
+// holdCtx is a context that asks the clock. Its values are those of its parent,
+// its end is the ender's: being one of package context's own there, it is followed
+// without a goroutine.
+type holdCtx struct {
+	context.Context // the parent
+	h               *Hold
+	end             *ender
+}
+
+func (c *holdCtx) Done() <-chan struct{} { return c.end.ctx.Done() }
+
+func (c *holdCtx) Err() error {
+	if err := c.end.ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.h.Err(); err != nil {
+		c.end.cancel(err)
+	}
+	return c.end.ctx.Err()
+}
+
+// Value has package context find the ender, under the key that it answers to with
+// itself; every other key is the parent's.
+func (c *holdCtx) Value(key any) any {
+	if v := c.end.ctx.Value(key); v == any(c.end.ctx) {
+		return v
+	}
+	return c.Context.Value(key)
+}
