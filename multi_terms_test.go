@@ -107,6 +107,13 @@ func TestMultiWithKazoosQueueCosts(t *testing.T) {
 		s.wants(t, "a free Multi", ops{"multi": 1, "getChildren2": 4})
 		ok(t, m.UnlockContext(ctx))
 		s.wants(t, "its release", ops{"multi": 1})
+		for _, p := range []string{"/a", "/b", "/c", "/d"} {
+			ok(t, s.Conn().Delete(root+p, -1))
+		}
+		s.take(t)
+		ok(t, m.LockContext(ctx))
+		s.wants(t, "a Multi of new paths", ops{"createContainer": 4, "multi": 2, "getChildren2": 4})
+		m.Unlock()
 	})
 	inVirtualTime(t, func(t *testing.T, srv *zktest.Server) {
 		ctx := short(t)

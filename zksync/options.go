@@ -188,8 +188,8 @@ func WithLockDefaults(opts ...LockOption) Option {
 
 // LockOption changes a lock. Options that show in ZooKeeper (WithACL,
 // WithKazooQueue) must be the same in all values for one path on one session
-// that are in use at one time: a call on a value that differs fails with an
-// *Error. The others are the value's own.
+// that are in use at one time, parts of Multis included: a call on a value that
+// differs fails with an *Error. The others are the value's own.
 type LockOption interface{ applyLock(*lockConfig) error }
 
 type lockOptionFunc func(*lockConfig) error
@@ -259,11 +259,12 @@ func WithStrictLimit() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.strict = true; return nil })
 }
 
-// WithKazooQueue has a Mutex stand in line under kazoo's name, too, by a second
-// node in the same transaction: so that kazoo's Lock respects it unless told to
-// look for other names. Without it a kazoo program has to pass
-// extra_lock_patterns=["-lock-"]; we respect kazoo either way. Curator and kazoo
-// never respect each other. It costs no request. Other locks don't care.
+// WithKazooQueue has a Mutex, alone or as a part of a Multi, stand in line under
+// kazoo's name, too, by a second node in the same transaction: so that kazoo's
+// Lock respects it unless told to look for other names. Without it a kazoo
+// program has to pass extra_lock_patterns=["-lock-"]; we respect kazoo either way.
+// Curator and kazoo never respect each other. It costs no request. Other locks
+// don't care.
 func WithKazooQueue() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.kazoo = true; return nil })
 }

@@ -168,6 +168,9 @@ func (e *Entry) find() (nodes []string, sure bool, err error) {
 // what containers do: the caller loops.
 func (e *Entry) parents(ctx context.Context) error {
 	for _, p := range e.order.Places {
+		if p.Kazoo {
+			continue // it is the place before's
+		}
 		if err := e.makePath(ctx, p.Parent); err != nil {
 			return err
 		}
