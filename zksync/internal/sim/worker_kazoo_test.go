@@ -68,6 +68,7 @@ func (k *worker) kazoo(o op, guid string) {
 	delete(w.waits, &x)
 	w.mu.Unlock()
 	if ok {
+		x.node = path.Join(dir, q.node)
 		c := w.granted(k, x, nil, nil, at, nil)
 		time.Sleep(o.work)
 		w.mu.Lock()

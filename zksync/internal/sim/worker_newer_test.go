@@ -328,7 +328,9 @@ func (w *world) checkTwinsLocked(c *claim, lines map[string][]standing) {
 			switch {
 			case at >= 0:
 				w.kazooTwin.Store(node, lines[s.path][at].node)
-			case !w.takenLocked(c.want, w.excuse()):
+			case w.takenLocked(c.want, w.excuse()):
+				w.kazooTwin.Store(node, "/gone") // deleted by hand: it is held by half
+			default:
 				w.wrongLocked("kazoo: %s holds %s by %s, of which kazoo sees nothing", c.who, s.path, node)
 			}
 		}
