@@ -91,7 +91,7 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 			beside = nil // a lock of its own
 		}
 	}
-	c := &claim{w: w, want: want{p: x.p, weight: x.weight, owner: x.owner}, who: k.name, m: m, hold: h, at: call, beside: beside,
+	c := &claim{w: w, want: want{p: x.p, weight: x.weight, owner: x.owner, node: x.node}, who: k.name, m: m, hold: h, at: call, beside: beside,
 		session: k.p.session()}
 	if beside != nil {
 		c.who += " reading"
@@ -113,8 +113,11 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 			if len(line) > 0 {
 				first = append(first, line[0].node)
 			}
-			if h != nil && len(x.seats) == 1 {
+			switch {
+			case h != nil && len(x.seats) == 1:
 				s.nodes = []string{h.Node()}
+			case m == nil:
+				s.nodes = []string{x.node}
 			}
 			stands = stands && slices.ContainsFunc(s.nodes, w.exists)
 		}
@@ -166,6 +169,8 @@ func (w *world) ownLocked(c *claim, s seat, line []standing, several bool) (node
 		mine := several == (w.parts(n) > 1) &&
 			!slices.ContainsFunc(w.active[s.path], func(o *claim) bool { return o.hold != nil && o.node() == n.node })
 		switch {
+		case c.m == nil:
+			mine = n.node == c.want.node
 		case c.hold != nil && several:
 			mine = n.czxid == c.hold.Fence()
 		case c.hold != nil:

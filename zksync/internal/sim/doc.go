@@ -5,14 +5,28 @@
 //	go test ./zksync/internal/sim                                     a few seconds of it, the same programs each time
 //	go test ./zksync/internal/sim -sim.duration=3m -sim.first=0 -v    other programs each time, as many as there is time for
 //	go test ./zksync/internal/sim -sim.full -sim.programs=10000 -v    4 sessions of 4 goroutines in every program
+//	go test ./zksync/internal/sim -sim.kind=kazoo -sim.programs=1000  programs of one kind
 //	go test -tags zksyncdefects ./zksync/internal/sim                 also that each deliberate mistake is found
 //
 // A seed makes a program: what each goroutine calls and for how long it works,
 // which process crashes or closes when, and which faults are done to whom. The
 // even seeds are of mutexes alone; the odd ones in turn of readers and writers
 // (with mutexes on the same paths), of semaphores, and of several locks at once,
-// beside single ones. Every second program of each kind also has a story, a
-// danger that chance seldom brings about. As many programs run at a time as there
+// beside single ones. The seeds from ten million million on are of newer kinds,
+// each in its turn; every second program of a run is one of these:
+//
+//	adapted    sessions on clients of the program's own, closed while something is
+//	           under way; the clients live on
+//	kazoo      mutexes and Multis with WithKazooQueue, beside processes that take
+//	           locks by kazoo's rule
+//	inspected  owners of one process take turns at a lock, and peers look who has it
+//	misuse     a lock's path used as a semaphore's and the other way round, Multis of
+//	           paths that read like two, entering again after an operator has deleted
+//	           the node, locks that are asked back
+//	hooked     tracers that take their time, or close the session
+//
+// Every second program of each kind also has a story, a danger that chance seldom
+// brings about. As many programs run at a time as there
 // are processors, each in a bubble of package synctest.
 //
 // Checked are, as the program runs: that nobody holds beside another who can't
@@ -23,7 +37,10 @@
 // is gone, and Unlock and Release tell of it too; that no lock is free while
 // somebody waits, nor enough permits, once the faults are over; that nobody who
 // reads gets to write; that calls keep their deadlines, return the documented
-// errors, and don't get a lock with a ctx that is done. At the end: that no node,
+// errors, and don't get a lock with a ctx that is done; that Close names what it
+// leaves, which goes as long as its client lives; that a node's owner, where there
+// is no fault, is one who holds or did 100 ms before, that a cycle of owners which
+// is told for certain is one, and that none is missed. At the end: that no node,
 // watch or goroutine is left; and with porcupine, that the history of each path
 // is one of readers and writers or of permits, and that of what a lock guards one
 // of a register which refuses old fences. What somebody took away by force, as an

@@ -210,13 +210,13 @@ func dressInspected(r *rand.Rand, p *plan) {
 
 // dressNamed makes an op one of an owner.
 func (p *plan) dressNamed(r *rand.Rand, o *op) {
-	*o = op{kind: pick(r, "lockctx", "lockctx", "lockctx", "lock", "trylock", "hold", "do", "nested"), named: true,
+	*o = op{kind: pick(r, "lockctx", "lockctx", "lockctx", "lock", "trylock", "hold", "do", "nested", "then"), named: true,
 		path: r.IntN(len(p.paths)), on: pick(r, asMutex, asMutex, asMutex, asWriter, asReader),
 		wait: timeout/2 + span(r, timeout), work: time.Duration(r.IntN(8)) * 20 * time.Millisecond}
 	if r.IntN(3) == 0 {
 		o.work = span(r, timeout/2)
 	}
-	if o.kind == "nested" {
+	if o.kind == "nested" || o.kind == "then" {
 		o.on = asMutex
 		o.parts = []part{{(o.path + 1 + r.IntN(len(p.paths)-1)) % len(p.paths), asMutex}}
 	}

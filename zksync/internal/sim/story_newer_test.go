@@ -171,19 +171,23 @@ func cycleAcross(r *rand.Rand, p *plan) {
 	p.later(4*timeout, i, j, last)
 }
 
-// It would be a cycle if those were still there whom the nodes name.
+// It would be a cycle if the first owner still had what the node says it has: it
+// has handed that over, and waits for one who waits for it.
 func noCycle(r *rand.Rand, p *plan) {
 	p.calm(r)
-	i := r.IntN(len(p.slots) - 1)
-	long := timeout + span(r, timeout)
-	// The first has 0 and leaves it to the second, who keeps it; then it waits
-	// for 1, whose holder waits for 0.
-	p.stage(i, []op{named("lockctx", 0, timeout, 150*time.Millisecond), named("lockctx", 1, long, 20*time.Millisecond)},
-		[]op{sleep(50 * time.Millisecond), named("lockctx", 0, timeout, long)})
-	if last := len(p.slots) - 1; last > 1 {
-		j := (i + 1 + r.IntN(last-1)) % last
-		p.stage(j, []op{nested(1, 0, long, 100*time.Millisecond)})
+	for len(p.slots) < 3 {
+		p.slots = append(p.slots, []life{{programs: [][]op{nil}}})
 	}
+	last := len(p.slots) - 1
+	i := r.IntN(last)
+	j := (i + 1 + r.IntN(last-1)) % last
+	p.slots[last] = []life{{programs: [][]op{nil, nil}}}
+	long := 2*timeout + span(r, timeout)
+	first := nested(0, 1, long, 300*time.Millisecond)
+	first.kind = "then"
+	p.stage(i, []op{first}, []op{sleep(50 * time.Millisecond), named("lockctx", 0, timeout, long)})
+	p.stage(j, []op{nested(1, 0, long, 100*time.Millisecond)})
+	p.later(4*timeout, i, j, last)
 }
 
 var misuseStories = []story{

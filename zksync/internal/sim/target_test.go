@@ -21,6 +21,7 @@ type want struct {
 	weight int64
 	owner  string    // whose name is known
 	since  time.Time // it waits
+	node   string    // kazoo's own
 }
 
 func (x want) on(path string) (mode string, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,6 +69,7 @@ func (k *worker) kazoo(o op, guid string) {
 	delete(w.waits, &x)
 	w.mu.Unlock()
 	if ok {
+		x.node = path.Join(dir, q.node)
 		c := w.granted(k, x, nil, nil, at, nil)
 		time.Sleep(o.work)
 		w.mu.Lock()
@@ -200,3 +202,32 @@ func (q *kazooLock) remove() {
 
 // number is what a node's name ends in, which kazoo compares as a text.
 func number(name string) string { return name[max(len(name)-10, 0):] }
+
+// whole reports whether a node is there, and the one for kazoo that goes with it.
+func (w *world) whole(node string) bool {
+	twin, has := w.kazooTwin.Load(node)
+	return w.exists(node) && (!has || w.exists(twin.(string)))
+}
+
+// checkTwinsLocked looks whether kazoo can see what is held beside it.
+func (w *world) checkTwinsLocked(c *claim, lines map[string][]standing) {
+	if w.kind != "kazoo" || c.p.s.Load() == nil {
+		return
+	}
+	for _, s := range c.seats {
+		for _, node := range s.nodes {
+			i := strings.LastIndexByte(node, '/')
+			n, _ := parseNode(node[i+1:])
+			hex := strings.ReplaceAll(strings.TrimPrefix(n.attempt, "_c_"), "-", "")
+			at := slices.IndexFunc(lines[s.path], func(o standing) bool { return o.twin && o.attempt == hex })
+			switch {
+			case at >= 0:
+				w.kazooTwin.Store(node, lines[s.path][at].node)
+			case w.takenLocked(c.want, w.excuse()):
+				w.kazooTwin.Store(node, "/gone") // deleted by hand: it is held by half
+			default:
+				w.wrongLocked("kazoo: %s holds %s by %s, of which kazoo sees nothing", c.who, s.path, node)
+			}
+		}
+	}
+}
