@@ -35,6 +35,14 @@ func (c *Conn) Alive(session int64) bool {
 	return c.aliveLocked(session)
 }
 
+// AliveFor is Alive, and reports whether it will be true for d more even if
+// nothing is heard until then.
+func (c *Conn) AliveFor(session int64, d time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aliveLocked(session) && elapsed(c.contact)+d < patience(c.timeout)
+}
+
 func (c *Conn) aliveLocked(session int64) bool {
 	return session != 0 && c.state.Session == session && elapsed(c.contact) < patience(c.timeout)
 }

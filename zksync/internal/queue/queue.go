@@ -38,6 +38,7 @@ type Client interface {
 	Timeout() time.Duration
 	Life() context.Context
 	Alive(session int64) bool
+	AliveFor(session int64, d time.Duration) bool
 	Mine(session int64) bool
 	Ordered() bool
 	CanCreate(paths []string, data []byte, acl []zk.ACL) error

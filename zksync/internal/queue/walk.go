@@ -203,8 +203,15 @@ func fenceOf(node string, czxid int64) int64 {
 // certify is the last look before a grant on a listing that shows our node: the
 // session that owns it lives, by the clock at this moment or by an answer of
 // the quorum.
+//
+// Who wants a Hold is told of a loss T/2 after the last answer, and the first probe
+// of a Hold goes out when it is granted. So there has to be time for its answer.
 func (e *Entry) certify(i int) error {
-	if e.c.Alive(e.session) {
+	spare := time.Duration(0)
+	if e.order.Fence {
+		spare = e.c.Timeout() / 6
+	}
+	if e.c.AliveFor(e.session, spare) {
 		return nil
 	}
 	err := e.c.Prove(e.session, e.nodes[i])
