@@ -201,6 +201,18 @@
 //     ([WithHandoff]) the session lists the path. If somebody else waits, the
 //     session goes to the end of the line. Otherwise it goes on, and lists the
 //     path again after T/6 at the latest.
+//   - A lock's node names the call that it serves. After a hand-over the name is
+//     wrong. After 100 ms the session rewrites it once: with the holder's name, if
+//     that one has held the lock for 100 ms, else with no owner and no trace. From
+//     then on it writes only the name of a holder who keeps the lock for 100 ms.
+//     That is one write, and one read if the node is watched. Whoever waits behind
+//     the node reads it once. Nothing is written where the data would be the same:
+//     without an [Owner] and without [Tracer.Parent]. The access list has to let
+//     the session write to its nodes; otherwise calls by Lock, LockContext and RLock
+//     are not named.
+//   - A Hold whose turn comes more than T/3 after the session's last transaction
+//     costs one more, which proves the session first. The same holds for Lock after
+//     T/2.
 //   - If the same session already holds the lock, a Try is refused without a
 //     request.
 //
