@@ -115,7 +115,10 @@ func TestProgramClosesItsClient(t *testing.T) {
 				ok(t, err)
 				isClientClosed(t, zksync.NewMutex(late, "/l").LockContext(short(t)))
 				ok(t, late.Close())
-				ok(t, s.Close())
+				// What the client was asked for may be on its way.
+				if err := s.Close(); err != nil && (before == nil || !strings.Contains(err.Error(), "created perhaps")) {
+					t.Error(err)
+				}
 				srv.Heal()
 				for range events {
 				}

@@ -67,7 +67,7 @@ func (s *Session) close() error {
 	err := s.leftovers()
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
 	defer cancel()
-	if s.foreign && !clean {
+	if s.foreign && !clean && !s.conn.Abandoned() {
 		s.end(conn.ErrClosed)
 		go s.linger()
 	} else {
@@ -78,7 +78,7 @@ func (s *Session) close() error {
 }
 
 // cleaned waits until every entry's nodes are known to be gone. It is false if
-// limit comes first, or the connection is closed for good.
+// limit comes first, or the connection or the program's client is closed for good.
 func (s *Session) cleaned(limit <-chan time.Time) bool {
 	for {
 		s.mu.Lock()
@@ -92,6 +92,8 @@ func (s *Session) cleaned(limit <-chan time.Time) bool {
 		case <-limit:
 			return false
 		case <-s.conn.Life().Done():
+			return false
+		case <-s.conn.Gone():
 			return false
 		}
 	}
@@ -122,10 +124,7 @@ func (s *Session) leftovers() error {
 // linger has the clean-up go on after Close, on a client of the program's that
 // lives on. The goroutines of the entries do the work.
 func (s *Session) linger() {
-	look := time.NewTicker(max(s.conn.Timeout()/10, 100*time.Millisecond))
-	defer look.Stop()
-	for !s.cleaned(look.C) && s.conn.Life().Err() == nil && !s.conn.Abandoned() {
-	}
+	s.cleaned(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	s.conn.Close(ctx)

@@ -88,7 +88,8 @@ type Conn struct {
 	probing bool
 	authErr error // the servers refuse our credentials
 	closed  bool
-	ended   bool // a foreign client is closed
+	ended   bool          // a foreign client is closed
+	orphan  chan struct{} // closed with ended; nil unless the client is foreign
 
 	answered time.Time // when an answer to a quorum write came last
 }

@@ -14,6 +14,7 @@ import (
 func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	c := newConn(cfg)
 	c.foreign, c.limit = true, serverLimit
+	c.orphan = make(chan struct{})
 	c.fed = make(map[watchKey]struct{})
 	c.link = &link{c: c, zc: zc}
 	c.poll(zc)
@@ -123,6 +124,7 @@ func (c *Conn) askClosed(zc *zk.Conn) {
 	defer c.mu.Unlock()
 	if !c.closed && !c.ended {
 		c.ended = true
+		close(c.orphan)
 		c.announceLocked()
 	}
 }
@@ -132,4 +134,9 @@ func (c *Conn) Abandoned() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended
+}
+
+// Gone returns a channel that is closed when Abandoned becomes true.
+func (c *Conn) Gone() <-chan struct{} {
+	return c.orphan
 }
