@@ -198,39 +198,6 @@ func (l *link) open(network, addr string, limit time.Duration) (raw, conn net.Co
 	return raw, tc, nil
 }
 
-// pauseLocked is the back-off before the next try: none until every server was
-// tried once, then 20 ms, doubling, up to a sixth of T or a second.
-func (l *link) pauseLocked() time.Duration {
-	round := l.fails / len(l.addrs)
-	if round == 0 {
-		return 0
-	}
-	most := min(time.Second, l.c.shorter()/6)
-	d := min(most, 20*time.Millisecond<<min(round-1, 10))
-	return d/2 + rand.N(d/2+1)
-}
-
-// slowest bounds a dial, and then a handshake, whatever the session timeout is: a
-// server that takes no less for them is none, and others may be waiting.
-const slowest = 5 * time.Second
-
-// longestTry is the longest that a dial, and then a handshake, may take where the
-// session timeout is t.
-func longestTry(t time.Duration) time.Duration { return min(max(t, time.Second), slowest) }
-
-// limitLocked bounds a dial, and then the handshake. It starts low, so that a
-// silent server costs a hold little of its T/2 and a first dial little of its ctx;
-// it grows with each round, so that a slow server is reached in the end.
-func (l *link) limitLocked() time.Duration {
-	t := l.c.shorter()
-	round := min(l.fails/len(l.addrs), 10)
-	if l.last.session == 0 {
-		first := min(max(t/3, time.Second), slowest/2)
-		return min(first<<round, longestTry(t))
-	}
-	return min(max(t/12, 100*time.Millisecond)<<round, max(t/3, time.Second), slowest)
-}
-
 func (l *link) failed(addr string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

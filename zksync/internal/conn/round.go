@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -72,8 +73,8 @@ func (c *Conn) parts(paths []string) (parts [][]string) {
 	return parts
 }
 
-// probePart checks the nodes of a part: those that follow one which is gone, or may
-// not be read, again and at once, since it hides what has become of them. It returns
+// probePart checks the nodes of a part. One that is gone, or may not be read, hides
+// what has become of those after it: they are asked for again at once. It returns
 // false without an answer.
 func (c *Conn) probePart(part []string, found *atomic.Int32) bool {
 	for single := len(part) == 1; len(part) > 0; {
@@ -88,15 +89,16 @@ func (c *Conn) probePart(part []string, found *atomic.Int32) bool {
 			return true
 		case errors.Is(why, zk.ErrNoNode):
 			c.gone(part[at])
+			part = slices.Delete(part, at, at+1)
 		case errors.Is(why, zk.ErrNoAuth):
 			c.setSecret(part[at], true)
 			if !single && found.Add(1) > alone {
 				return true // the others next time
 			}
+			part = part[at+1:]
 		default:
 			return true
 		}
-		part = part[at+1:]
 	}
 	return true
 }

@@ -79,7 +79,7 @@ func sizeOne(op any) int {
 	case *zk.CheckVersionRequest:
 		return sizeText(op.Path) + sizeInt
 	}
-	panic(fmt.Sprintf("conn: size of %T", op))
+	panic(fmt.Sprintf("zksync: size of %T", op))
 }
 
 // sizeRead is the size of a request that reads a node, at most.
