@@ -416,7 +416,7 @@ func TestTouchWritesOverNothing(t *testing.T) {
 	})
 }
 
-const kazooParts = 0 // of a Multi
+const kazooParts = 1 // for each node of a Multi, one more
 
 // A rewrite that finds no node has found a loss.
 func TestRewriteFindsALoss(t *testing.T) {

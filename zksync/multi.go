@@ -111,7 +111,7 @@ func (mu *Multi) add(l Locker) {
 			continue
 		}
 		o := &all.cfg.parts[i]
-		if !o.manners.same(p.manners) && all.err == nil {
+		if !o.manners.same(&p.manners) && all.err == nil {
 			all.err = errOptions
 		}
 		if o.kind == znode.Read {

@@ -25,7 +25,7 @@ type manners struct {
 	foreign []znode.Foreign // WithForeignPrefix; in the order of the prefixes
 }
 
-func (m manners) same(o manners) bool {
+func (m *manners) same(o *manners) bool {
 	return m.kazoo == o.kazoo && slices.Equal(m.foreign, o.foreign)
 }
 
@@ -38,7 +38,7 @@ type part struct {
 }
 
 func (p part) same(o part) bool {
-	return p.path == o.path && p.kind == o.kind && p.twin == o.twin && p.manners.same(o.manners)
+	return p.path == o.path && p.kind == o.kind && p.twin == o.twin && p.manners.same(&o.manners)
 }
 
 // placesOf is where the nodes for a call stand.
@@ -116,14 +116,14 @@ func (l *lock) bindLocked(t *terms) error {
 	defer s.mu.Unlock()
 	if t.parts == nil {
 		for _, o := range s.parts[l.full] {
-			if err := o.l.refuses(o.l.parts[o.i].manners, t, t.manners); err != nil {
+			if err := o.l.refuses(&o.l.parts[o.i].manners, t, &t.manners); err != nil {
 				return err
 			}
 		}
 	}
 	for _, p := range t.parts {
 		if o := s.locks[p.path]; o != nil {
-			if err := o.refuses(o.manners, t, p.manners); err != nil {
+			if err := o.refuses(&o.manners, t, &p.manners); err != nil {
 				return err
 			}
 		}
@@ -131,7 +131,7 @@ func (l *lock) bindLocked(t *terms) error {
 			if o.l == l {
 				continue
 			}
-			if err := o.l.refuses(o.l.parts[o.i].manners, t, p.manners); err != nil {
+			if err := o.l.refuses(&o.l.parts[o.i].manners, t, &p.manners); err != nil {
 				return err
 			}
 		}
@@ -142,7 +142,7 @@ func (l *lock) bindLocked(t *terms) error {
 
 // refuses returns a conflict if the lock, which has manners m at a path, is in use
 // on other terms than t, which has theirs at it. It needs Session.mu.
-func (l *lock) refuses(m manners, t *terms, theirs manners) error {
+func (l *lock) refuses(m *manners, t *terms, theirs *manners) error {
 	if !l.bound {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (l *lock) refuses(m manners, t *terms, theirs manners) error {
 }
 
 // against says in what the terms of two for one path differ.
-func (t *terms) against(m manners, o *terms, theirs manners) error {
+func (t *terms) against(m *manners, o *terms, theirs *manners) error {
 	switch {
 	case !slices.Equal(t.acl, o.acl), !m.same(theirs):
 		return errOptions
@@ -166,11 +166,16 @@ func (t *terms) against(m manners, o *terms, theirs manners) error {
 // agrees returns an error unless a lock in use may be used on the terms of
 // another call for it, too.
 func (t *terms) agrees(o *terms) error {
-	if !slices.EqualFunc(t.parts, o.parts, part.same) {
+	if len(t.parts)+len(o.parts) > 0 && !sameParts(t, o) {
 		return errOptions // of the same parts, or it were another lock
 	}
-	return t.against(t.manners, o, o.manners)
+	return t.against(&t.manners, o, &o.manners)
 }
+
+// sameParts is a function of its own for the stack of those who wait.
+//
+//go:noinline
+func sameParts(t, o *terms) bool { return slices.EqualFunc(t.parts, o.parts, part.same) }
 
 // settles reports whether a call that was refused may try again: the lock that
 // is in its way is idle by now, and bound to no terms.

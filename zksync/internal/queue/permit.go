@@ -206,8 +206,15 @@ func (e *Entry) Shrink(rest func() int64) error {
 			return conn.ErrNodeGone
 		case errors.Is(err, zk.ErrBadVersion):
 			// Written to meanwhile: by us, or by somebody who asks for the permit.
-			if now, st, err := e.c.Get(old); err == nil {
+			// No earlier try has made the other node, which comes first.
+			e.either(old)
+			unknown = false
+			now, st, err := e.c.Get(old)
+			switch {
+			case err == nil:
 				e.setSaid(now, st.Version)
+			case !errors.Is(err, zk.ErrNoNode) && conn.Classify(err) == conn.Answered:
+				return err // not for us to read, so that it can't be carried over
 			}
 		case errors.Is(err, conn.ErrClosed):
 			return err
