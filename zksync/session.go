@@ -53,8 +53,9 @@ type Session struct {
 	differ   map[string]struct{}       // guarded by mu; semaphores with several limits, of which the log tells
 	deleting int                       // guarded by mu; locks given back whose node is being deleted
 	quiet    chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
-	closing  sync.Once
-	result   error // of Close
+	closing  atomic.Bool               // Close was called
+	ended    chan struct{}             // closed when the first Close has its result
+	result   error                     // of Close; before ended is closed
 }
 
 // Dial connects to one of the servers and returns once a session stands. Each
@@ -123,6 +124,7 @@ func newSession(opts []Option) (*Session, error) {
 		pending: make(map[*queue.Entry]struct{}),
 		quiet:   make(chan struct{}),
 		over:    make(chan struct{}),
+		ended:   make(chan struct{}),
 	}
 	if err := s.cfg.apply(opts); err != nil {
 		return nil, err
