@@ -79,7 +79,10 @@ func TestCloseWithinTheTracer(t *testing.T) {
 		{"session", "Session", func(_ *testing.T, srv *zktest.Server, s *zksync.Session) { srv.Disconnect(s.ID()) }},
 		{"end of an unlock", "HoldEnd", unlock},
 		{"end of a release", "HoldEnd", func(t *testing.T, _ *zktest.Server, s *zksync.Session) {
-			ok(t, zksync.NewMutex(s, "/l").Do(short(t), func(context.Context, *zksync.Hold) error { return nil }))
+			ok(t, zksync.NewMutex(s, "/l").Do(short(t), func(context.Context, *zksync.Hold) error {
+				time.Sleep(time.Second) // until its node is watched
+				return nil
+			}))
 		}},
 		{"end of permits", "HoldEnd", func(t *testing.T, _ *zktest.Server, s *zksync.Session) {
 			sem := zksync.NewSemaphore(s, "/l", 3)

@@ -52,7 +52,12 @@ func (s *Session) Shutdown(ctx context.Context) error {
 // a second for any one of its functions, which may be what has called Close.
 // What is left to tell is told afterwards.
 func (s *Session) Close() error {
-	s.closing.Do(func() { s.result = s.close() })
+	if s.closing.CompareAndSwap(false, true) {
+		defer close(s.ended)
+		s.result = s.close()
+		return s.result
+	}
+	<-s.ended
 	return s.result
 }
 

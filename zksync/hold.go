@@ -57,7 +57,6 @@ func (t *tenure) openLocked() *Hold {
 		}
 		t.guard = t.l.s.conn.Guard(nodes, h.session, t.end)
 		for _, node := range nodes {
-			t.l.ref()
 			go t.look(node)
 		}
 	}
@@ -65,9 +64,9 @@ func (t *tenure) openLocked() *Hold {
 }
 
 // look keeps a watch on a node while there are handles: after each event and
-// each reconnect it is set again, by a read that shows what has changed.
+// each reconnect it is set again, by a read that shows what has changed. It is not
+// counted in: a watch may be over only after the tenure, which is.
 func (t *tenure) look(node string) {
-	defer t.l.leave()
 	c := t.l.s.conn
 	for {
 		_, changed := c.State()
@@ -86,7 +85,6 @@ func (t *tenure) look(node string) {
 			if znode.IsRevoke(w.Data) {
 				t.askBack()
 			}
-			t.l.ref()
 			c.After(w, func() {
 				if _, deleted := w.Over(); deleted {
 					t.lose(conn.ErrNodeGone)

@@ -59,8 +59,9 @@ type Session struct {
 	pending  map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
 	deleting int                       // guarded by mu; locks given back whose node is being deleted
 	quiet    chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
-	closing  sync.Once
-	result   error // of Close
+	closing  atomic.Bool               // Close was called
+	ended    chan struct{}             // closed when the first Close has its result
+	result   error                     // of Close; before ended is closed
 }
 
 // Dial connects to one of the servers and returns once a session stands. Each
@@ -133,6 +134,7 @@ func newSession(opts []Option) (*Session, error) {
 		pending: make(map[*queue.Entry]struct{}),
 		quiet:   make(chan struct{}),
 		over:    make(chan struct{}),
+		ended:   make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	if err := s.cfg.apply(opts); err != nil {
