@@ -305,9 +305,10 @@ func made(t *testing.T, c *zk.Conn, p string) {
 	t.Helper()
 	for i := 1; i <= len(p); i++ {
 		if i == len(p) || p[i] == '/' {
-			if _, err := c.Create(p[:i], nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
-				t.Fatal(err)
-			}
+			eventually(t, p[:i]+" is there", func() bool { // a busy server may take a client of its own long to reach
+				_, err := c.Create(p[:i], nil, 0, zk.WorldACL(zk.PermAll))
+				return err == nil || err == zk.ErrNodeExists
+			})
 		}
 	}
 }

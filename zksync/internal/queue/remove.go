@@ -31,8 +31,13 @@ func (e *Entry) Remove() error {
 		e.leaves(nil)
 	}
 	var first error
+	stood, perhaps := false, false
 	for left := e.Left(); len(left) > 0; left = e.Left() {
 		err := e.removeNode(left[0], e.torn)
+		stood = stood || err == nil
+		if errors.Is(err, errTorn) {
+			perhaps, err = true, nil
+		}
 		if first == nil {
 			first = err
 		}
@@ -41,9 +46,17 @@ func (e *Entry) Remove() error {
 		}
 		e.leaves(left[1:])
 	}
+	if first == nil && stood && perhaps && len(e.nodes) > 1 {
+		// One of the nodes stood, so that the transaction that deletes all has not
+		// run: another one had been gone before.
+		first = conn.ErrNodeGone
+	}
 	e.disown()
 	return first
 }
+
+// errTorn: the node is gone, perhaps by a transaction of ours that deletes several.
+var errTorn = errors.New("gone, perhaps by a transaction")
 
 // removeAll deletes all nodes in one transaction, and reports whether it did.
 // If not, whatever the reason, they are deleted one by one (lesson 69).
@@ -58,8 +71,9 @@ func (e *Entry) removeAll(nodes []string) bool {
 	return err == nil && ran.Before.Session == e.session && ran.After.Session == e.session
 }
 
-// removeNode deletes a node. With unknown, an earlier try may have done it.
-func (e *Entry) removeNode(node string, unknown bool) error {
+// removeNode deletes a node. If torn, an earlier transaction may have done it.
+func (e *Entry) removeNode(node string, torn bool) error {
+	unknown := false
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		if _, err := e.c.Await(context.Background()); err != nil {
 			return err
@@ -77,6 +91,9 @@ func (e *Entry) removeNode(node string, unknown bool) error {
 		case errors.Is(err, zk.ErrNoNode):
 			if unknown {
 				return nil // an earlier try did it (lesson 46)
+			}
+			if torn {
+				return errTorn
 			}
 			if defect.On(defect.SilentLoss) {
 				return nil

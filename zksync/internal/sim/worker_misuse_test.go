@@ -21,10 +21,6 @@ func clash(err error) bool {
 
 // odd adds a path that reads like two, and has Multis use it.
 func (p *plan) odd(r *rand.Rand) {
-	locks := len(p.paths)
-	if p.limits[locks-1] > 0 {
-		locks--
-	}
 	a, b := p.paths[0], p.paths[1]
 	mode := pick(r, "exclusive", "exclusive", "write", "read")
 	p.paths = append(p.paths, fmt.Sprintf("%s, %s %s", a, mode, b), a+","+b, a+" "+b)
