@@ -205,7 +205,7 @@ func (l *lock) grantLocked(r *run) {
 func (l *lock) seatLocked(w *waiter, r *run) *tenure {
 	t := &tenure{
 		l: l, e: r.e, kind: w.kind, lease: r.lease, handoffs: r.handoffs, handoff: w.handoff,
-		owner: w.owner, acq: w.acq, asked: w.ctx, ctx: w.ctx, start: time.Now(), pub: r.pub,
+		owner: w.owner, acq: w.acq, trace: w.trace, ctx: w.ctx, start: time.Now(), pub: r.pub,
 	}
 	if t.kind == znode.Read || t.kind == znode.Permit {
 		t.shared = w.shares()

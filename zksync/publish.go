@@ -2,7 +2,6 @@ package zksync
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"time"
@@ -39,16 +38,15 @@ type published struct {
 // served is whom an entry serves.
 type served struct {
 	owner Owner
-	ctx   context.Context // AcquireStart's, for the trace; nil: trace is known
-	trace string
+	trace string    // traceparent
 	since time.Time // it has been so
 }
 
 // passLocked notes that the entry serves w from now on, and no more whom it
 // served.
 func (p *published) passLocked(w *waiter) {
-	if p != nil && (p.l.s.cfg.tracer.Parent != nil || p.serves.owner.id != w.acq.Owner.id) {
-		p.serveLocked(served{owner: w.acq.Owner, ctx: w.ctx, since: time.Now()})
+	if p != nil && (p.serves.trace != w.trace || p.serves.owner.id != w.acq.Owner.id) {
+		p.serveLocked(served{owner: w.acq.Owner, trace: w.trace, since: time.Now()})
 	}
 }
 
@@ -82,14 +80,14 @@ func (p *published) check() {
 	_, err := l.s.conn.Await(l.s.conn.Life())
 	l.mu.Lock()
 	now, changes := p.serves, p.changes
+	// What the write tells of nodes is told of this tenure's, if there is one: its
+	// entry does not stand in line again. That of a waiting call may, at any time.
+	t := l.standsOnLocked(p.e)
 	l.mu.Unlock()
 	again := time.Duration(0)
 	if err == nil {
-		again, err = p.write(now)
+		again, err = p.write(now, t)
 	}
-	l.mu.Lock()
-	t := l.standsOnLocked(p.e)
-	l.mu.Unlock()
 	if t != nil && (errors.Is(err, conn.ErrNodeGone) || errors.Is(err, conn.ErrSessionOver)) {
 		t.lose(err)
 	}
@@ -97,7 +95,7 @@ func (p *published) check() {
 	defer l.mu.Unlock()
 	p.checks = false
 	switch {
-	case errors.Is(err, conn.ErrClosed), errors.Is(err, zk.ErrNoAuth), !l.inUseLocked(p.e):
+	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !l.inUseLocked(p.e):
 	case p.changes != changes:
 		p.laterLocked(nameDelay - time.Since(p.serves.since))
 	case err != nil:
@@ -109,11 +107,8 @@ func (p *published) check() {
 
 // write writes to the nodes whom they serve. If that is too new to be named they
 // name nobody, and the nodes are to be looked at again after the time returned.
-func (p *published) write(now served) (again time.Duration, err error) {
+func (p *published) write(now served, t *tenure) (again time.Duration, err error) {
 	s := p.l.s
-	if now.ctx != nil {
-		now.trace = s.parent(now.ctx)
-	}
 	name := s.info(now.owner, now.trace)
 	said, stands := p.e.Said()
 	if !stands {
@@ -124,11 +119,13 @@ func (p *published) write(now served) (again time.Duration, err error) {
 	if stands && bytes.Equal(said, name) {
 		return again, nil
 	}
+	// From here on until the new watch stands nothing is handed over: an event of
+	// this write would hide another one's.
+	own := p.unwatch(t)
 	if err := p.e.Publish(name); err != nil {
 		return 0, err
 	}
-	p.l.watchAgain(p.e)
-	return again, nil
+	return again, p.watchAgain(t, own)
 }
 
 // inUseLocked reports whether a call or a tenure is served by the entry.
@@ -151,33 +148,41 @@ func (l *lock) standsOnLocked(e *queue.Entry) *tenure {
 	return nil
 }
 
-// watchAgain watches the node of a tenure that may be handed over: the rewrite
-// has ended the watch, and without one nothing is handed over.
-func (l *lock) watchAgain(e *queue.Entry) {
-	watched := func() (t *tenure, lease queue.Lease) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if t = l.standsOnLocked(e); t != nil {
-			lease = t.lease
-		}
-		return t, lease
+// unwatch takes the watch on its node from a tenure, and returns it; nil if there is
+// none.
+func (p *published) unwatch(t *tenure) *conn.Watch {
+	if t == nil {
+		return nil
 	}
-	if _, lease := watched(); lease.Own() == nil {
-		return
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	own := t.lease.Own()
+	t.lease = t.lease.With(queue.Lease{})
+	return own
+}
+
+// watchAgain watches the node of a tenure that may be handed over, in the place of a
+// watch that the rewrite has ended or will end. The error is conn.ErrNodeGone if the
+// node does not exist; other failures leave it to the next hand-over to ask.
+func (p *published) watchAgain(t *tenure, own *conn.Watch) error {
+	if own == nil {
+		return nil
 	}
-	own, err := e.Watched()
+	p.l.s.conn.Spend(own)
+	lease, err := p.e.Watched()
+	if errors.Is(err, zk.ErrNoNode) {
+		return conn.ErrNodeGone
+	}
 	if err != nil {
-		return // the next hand-over asks
+		return nil
 	}
-	l.mu.Lock()
-	t := l.standsOnLocked(e)
-	if t != nil {
-		t.lease = t.lease.With(own)
+	p.l.mu.Lock()
+	if !t.over && t.lost == nil && t.lease.Own() == nil {
+		t.lease = t.lease.With(lease)
 	}
-	l.mu.Unlock()
-	if t != nil {
-		l.follow(e, own.Own())
-	}
+	p.l.mu.Unlock()
+	p.l.follow(p.e, lease.Own())
+	return nil
 }
 
 // payload returns whom an entry made for w serves, as its nodes say it. Nodes that
@@ -187,7 +192,7 @@ func (s *Session) payload(w *waiter, writes bool) (by served, says []byte) {
 		return served{}, nil
 	}
 	if writes || !w.plain() {
-		by = served{owner: w.acq.Owner, trace: s.parent(w.ctx)}
+		by = served{owner: w.acq.Owner, trace: w.trace}
 	}
 	by.since = time.Now()
 	return by, s.info(by.owner, by.trace)

@@ -9,9 +9,7 @@ import (
 // of them that still reads. Their levels have no names: when one is given back it
 // may be anybody's, unless its context tells. So a trace is kept as long as it is
 // certain that its call reads. The zero value is none.
-type readers struct {
-	certain map[string]*reader // by trace id
-}
+type readers map[string]*reader // by trace id
 
 type reader struct {
 	trace string
@@ -32,70 +30,79 @@ func traceID(trace string) string {
 
 // joins notes that the call of w reads on the nodes now.
 func (p *published) joins(w *waiter) {
-	if p == nil || p.l.s.cfg.tracer.Parent == nil {
+	id := traceID(w.trace)
+	if p == nil || id == "" {
 		return
 	}
-	trace := p.l.s.parent(w.ctx)
-	id := traceID(trace)
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
-	r := p.readers.certain[id]
+	r := p.readers[id]
 	switch {
 	case r != nil:
 		r.calls++
-	case id != "" && len(p.readers.certain) < maxReaders:
-		if p.readers.certain == nil {
-			p.readers.certain = make(map[string]*reader)
+	case len(p.readers) < maxReaders:
+		if p.readers == nil {
+			p.readers = make(readers)
 		}
-		p.readers.certain[id] = &reader{trace: trace, since: time.Now(), calls: 1}
+		p.readers[id] = &reader{trace: w.trace, since: time.Now(), calls: 1}
 	}
 	if p.serves.trace == "" { // else whoever is named reads, too
 		p.readersLocked()
 	}
 }
 
-// leaving returns the trace of a call that gives a level back.
-func (s *Session) leaving(ctx context.Context) string {
-	if s.cfg.tracer.Parent == nil {
-		return ""
-	}
-	return traceID(s.parent(ctx))
-}
+// leaving returns the trace id of a call that gives a level back.
+func (s *Session) leaving(ctx context.Context) string { return traceID(s.parent(ctx)) }
 
 // leavesLocked notes that a level was given back, in the trace of that id.
 func (p *published) leavesLocked(id string) {
 	if p == nil || p.l.s.cfg.tracer.Parent == nil {
 		return
 	}
-	r := p.readers.certain[id]
+	r := p.readers[id]
 	switch {
 	case r == nil: // by whom?
-		clear(p.readers.certain)
+		clear(p.readers)
 	case r.calls > 1:
 		r.calls--
 	default:
-		delete(p.readers.certain, id)
+		delete(p.readers, id)
 	}
 	p.readersLocked()
 }
 
-// readersLocked has the nodes name a call that is certain to read: the one they
-// name, or the one that has read longest.
+// readersLocked has the nodes name a call that is certain to read.
 func (p *published) readersLocked() {
-	var longest *reader
-	for _, r := range p.readers.certain {
-		if r.trace == p.serves.trace {
-			return
+	now := served{since: time.Now()}
+	if r := p.readers.choose(p.serves.trace); r != nil {
+		now.trace, now.since = r.trace, r.since
+	}
+	if now.trace != p.serves.trace {
+		p.serveLocked(now)
+	}
+}
+
+// choose returns a call that is certain to read: the one that is named, or the one
+// that has read longest.
+func (rs readers) choose(named string) (longest *reader) {
+	for _, r := range rs {
+		if r.trace == named {
+			return r
 		}
 		if longest == nil || r.since.Before(longest.since) {
 			longest = r
 		}
 	}
-	now := served{since: time.Now()}
-	if longest != nil {
-		now.trace, now.since = longest.trace, longest.since
+	return longest
+}
+
+// traceLocked returns the traceparent of a call that the tenure is held for.
+func (t *tenure) traceLocked() string {
+	if !t.shared || t.pub == nil {
+		return t.trace
 	}
-	if p.serves.ctx != nil || p.serves.trace != now.trace {
-		p.serveLocked(now)
+	if r := t.pub.readers.choose(t.pub.serves.trace); r != nil {
+		return r.trace
 	}
+	return ""
 }

@@ -37,7 +37,7 @@ type tenure struct {
 	over     bool  // no longer lock.ten
 	revoked  bool  // asked back
 
-	asked   context.Context // AcquireStart's
+	trace   string          // traceparent of the call that took it
 	ctx     context.Context // HoldStart's
 	begun   bool            // HoldStart is somebody's to run
 	started bool            // it has run

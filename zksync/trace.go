@@ -61,6 +61,7 @@ func (s *Session) asked(w *waiter) {
 	if tr.AcquireStart != nil {
 		w.ctx = tr.AcquireStart(w.call, w.acq)
 	}
+	w.trace = s.parent(w.ctx)
 	w.asked, w.end = true, errPanic
 	if tr.Blocked != nil {
 		w.news = make(chan struct{}, 1)
@@ -102,9 +103,9 @@ func (s *Session) resultOf(w *waiter, err error) Result {
 	return r
 }
 
-// parent asks the tracer for a traceparent.
+// parent asks the tracer for a traceparent, where nodes carry one.
 func (s *Session) parent(ctx context.Context) (tp string) {
-	if f := s.cfg.tracer.Parent; f != nil {
+	if f := s.cfg.tracer.Parent; f != nil && !s.cfg.noInfo {
 		defer s.caught()
 		tp = f(ctx)
 	}
@@ -209,11 +210,12 @@ func (l *lock) tellLocal(w *waiter, t *tenure) {
 	s := l.s
 	l.mu.Lock()
 	p := Peer{Node: t.e.Node(), Position: l.placeLocked(w), Local: true, Session: t.e.Session(), Since: t.start}
+	trace := t.traceLocked()
 	l.mu.Unlock()
 	if !s.cfg.noInfo {
 		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
 		p.OwnerID, p.OwnerName = t.acq.Owner.id, t.acq.Owner.label
-		p.TraceParent = s.parent(t.asked)
+		p.TraceParent = trace
 	}
 	s.cfg.tracer.Blocked(w.ctx, p)
 }

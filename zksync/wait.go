@@ -34,6 +34,7 @@ type waiter struct {
 	ahead   *tenure // the local holder that was met
 	waits   bool    // in the local line
 	granted bool    // and taken
+	trace   string  // traceparent of ctx
 	asked   bool    // AcquireStart has run
 	kept    bool    // no function of the tracer panicked
 	end     error   // of the call; errPanic until it has one

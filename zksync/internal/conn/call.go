@@ -221,11 +221,10 @@ func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ra
 	return stat, ran, err
 }
 
-// SetAll writes the same data to all of the nodes if each has its version, or to
-// none: zk.ErrBadVersion or zk.ErrNoNode. It returns their new Stats.
-func (c *Conn) SetAll(paths []string, data []byte, versions []int32) (stats []zk.Stat, ran Ran, err error) {
+// SetAll writes to all of the nodes if each has its version, or to none: zk.ErrBadVersion or zk.ErrNoNode. It returns their new Stats.
+func (c *Conn) SetAll(paths []string, data [][]byte, versions []int32) (stats []zk.Stat, ran Ran, err error) {
 	if len(paths) == 1 {
-		stat, ran, err := c.SetAt(paths[0], data, versions[0])
+		stat, ran, err := c.SetAt(paths[0], data[0], versions[0])
 		if err != nil {
 			return nil, ran, err
 		}
@@ -233,7 +232,7 @@ func (c *Conn) SetAll(paths []string, data []byte, versions []int32) (stats []zk
 	}
 	ops := make([]any, len(paths))
 	for i, p := range paths {
-		ops[i] = &zk.SetDataRequest{Path: p, Data: data, Version: versions[i]}
+		ops[i] = &zk.SetDataRequest{Path: p, Data: data[i], Version: versions[i]}
 	}
 	res, ran, err := c.multi(ops...)
 	if err != nil {

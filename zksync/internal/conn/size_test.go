@@ -25,7 +25,7 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 		"DeleteAll":    func(c *Conn) error { _, err := c.DeleteAll([]string{"/node", "/another"}); return err },
 		"SetAt":        func(c *Conn) error { _, _, err := c.SetAt("/node", []byte("data"), -1); return err },
 		"SetAll": func(c *Conn) error {
-			_, _, err := c.SetAll([]string{"/node", "/another"}, []byte("data"), []int32{-1, -1})
+			_, _, err := c.SetAll([]string{"/node", "/another"}, [][]byte{[]byte("data"), []byte("more")}, []int32{-1, -1})
 			return err
 		},
 		"Replace":  func(c *Conn) error { _, err := c.Replace("/node", -1, "/one", []byte("data"), list); return err },

@@ -59,6 +59,14 @@ func (w *Watch) Changed() bool {
 	return over && w.event == zk.EventNodeDataChanged
 }
 
+// Spend ends a watch whose event is on its way, because of a write of ours, so that
+// nobody takes it for one that would tell of anything more.
+func (c *Conn) Spend(w *Watch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLocked(w, zk.EventNodeDataChanged)
+}
+
 // Watch returns the watch on path, which costs no request if one is set
 // already. zk.ErrNoNode: there is no such node, and no watch is left (an
 // exists-watch would leave one for ever, lesson 30).

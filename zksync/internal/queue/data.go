@@ -14,18 +14,21 @@ import (
 
 // data is what the nodes of an entry say. Entry.mu guards it.
 type data struct {
-	want     []byte  // what nodes say that are made from now on
-	said     []byte  // what this entry wrote to the nodes that stand
-	versions []int32 // of these nodes' data, as far as known; keep: not to be written
+	want  []byte // what nodes say that are made from now on
+	said  []byte // what this entry wrote to the nodes that stand
+	nodes []said // that stand
 }
 
-// keep is the version of a node whose data is not the entry's to change: somebody
-// has asked for the lock back on it.
-const keep = -1
+// said is what is known of one node's data.
+type said struct {
+	version int32
+	asked   bool // a request to give the lock back is beside the name, and stays
+	foreign bool // it is somebody else's word, which is not to be changed
+}
 
 // standing notes that n new nodes say what was sent with their creation.
 func (d *data) standing(sent []byte, n int) {
-	d.said, d.versions = sent, make([]int32, n)
+	d.said, d.nodes = sent, make([]said, n)
 }
 
 // Said returns what the entry last wrote to its nodes; false if none stand. It
@@ -33,7 +36,7 @@ func (d *data) standing(sent []byte, n int) {
 func (e *Entry) Said() ([]byte, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.data.said, e.data.versions != nil
+	return e.data.said, e.data.nodes != nil
 }
 
 // wanted returns what a node made now has to say.
@@ -45,8 +48,8 @@ func (e *Entry) wanted() []byte {
 
 // Publish writes data to the nodes of the entry, and has the nodes say it that
 // the entry makes later. It writes at the versions known, so that it overwrites
-// nothing but the entry's own words: a node with a request to give the lock back
-// keeps it. It is called by one goroutine at a time, at any time while the entry
+// nothing that it has not seen: a node with a request to give the lock back keeps
+// that. It is called by one goroutine at a time, at any time while the entry
 // may stand. It waits for a connection until the session is over.
 //
 // It returns conn.ErrNodeGone if a node does not exist, conn.ErrSessionOver,
@@ -54,9 +57,9 @@ func (e *Entry) wanted() []byte {
 func (e *Entry) Publish(data []byte) error {
 	e.mu.Lock()
 	e.data.want = data
-	session, nodes, versions := e.session, e.nodes, slices.Clone(e.data.versions)
+	session, nodes, known := e.session, e.nodes, slices.Clone(e.data.nodes)
 	e.mu.Unlock()
-	for p := (pause{}); len(versions) > 0; p.wait(e.c.Life()) {
+	for p := (pause{}); len(known) > 0; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil {
 			return err
@@ -64,12 +67,12 @@ func (e *Entry) Publish(data []byte) error {
 		if st.Session != session {
 			return conn.ErrSessionOver
 		}
-		err = e.write(nodes, versions, data)
+		err = e.write(nodes, known, data)
 		switch {
 		case err == nil:
 			e.mu.Lock()
 			if len(e.nodes) > 0 && len(nodes) > 0 && &e.nodes[0] == &nodes[0] { // no others have come to stand
-				e.data.said, e.data.versions = data, versions
+				e.data.said, e.data.nodes = data, known
 			}
 			e.mu.Unlock()
 			return nil
@@ -78,7 +81,7 @@ func (e *Entry) Publish(data []byte) error {
 		case errors.Is(err, conn.ErrClosed):
 			return err
 		case errors.Is(err, zk.ErrBadVersion):
-			if err := e.present(nodes, versions, data); errors.Is(err, zk.ErrNoNode) {
+			if err := e.present(nodes, known); errors.Is(err, zk.ErrNoNode) {
 				return conn.ErrNodeGone
 			} else if err != nil && conn.Classify(err) == conn.Answered || errors.Is(err, conn.ErrClosed) {
 				return err
@@ -92,41 +95,49 @@ func (e *Entry) Publish(data []byte) error {
 
 // write writes data to the nodes that may be written, in one transaction, and
 // notes their new versions.
-func (e *Entry) write(nodes []string, versions []int32, data []byte) error {
+func (e *Entry) write(nodes []string, known []said, data []byte) error {
 	var at []int
 	var paths []string
-	var olds []int32
-	for i, v := range versions {
-		if v != keep {
-			at, paths, olds = append(at, i), append(paths, nodes[i]), append(olds, v)
+	var says [][]byte
+	var versions []int32
+	for i, k := range known {
+		now := data
+		if k.asked {
+			now, k.foreign = asking(data)
+		}
+		if !k.foreign {
+			at, paths, says, versions = append(at, i), append(paths, nodes[i]), append(says, now), append(versions, k.version)
 		}
 	}
 	if len(at) == 0 {
 		return nil
 	}
-	stats, _, err := e.c.SetAll(paths, data, olds)
+	stats, _, err := e.c.SetAll(paths, says, versions)
 	if err != nil {
 		return err
 	}
 	for k, i := range at {
-		versions[i] = stats[k].Version
+		known[i].version = stats[k].Version
 	}
 	return nil
 }
 
-// present reads the nodes' versions, after a write was refused because of one.
-func (e *Entry) present(nodes []string, versions []int32, data []byte) error {
+// asking returns data with a request to give the lock back; false if it can't have one.
+func asking(data []byte) (with []byte, foreign bool) {
+	with, ok := znode.AddRevoke(data)
+	return with, !ok
+}
+
+// present reads the nodes' versions, after a write was refused because of one, and
+// who has written there.
+func (e *Entry) present(nodes []string, known []said) error {
 	for i, node := range nodes {
-		if versions[i] == keep {
-			continue
-		}
 		now, st, err := e.c.Get(node)
 		if err != nil {
 			return err
 		}
-		if versions[i] = st.Version; znode.IsRevoke(now) {
-			versions[i] = keep
-		}
+		info, ours := znode.DecodeInfo(now)
+		known[i] = said{version: st.Version, asked: ours && info.Revoke, foreign: !ours && znode.IsRevoke(now)}
 	}
 	return nil
 }
@@ -136,18 +147,18 @@ func (e *Entry) present(nodes []string, versions []int32, data []byte) error {
 func (e *Entry) saidAt() ([]byte, int32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.data.versions) == 0 {
+	if len(e.data.nodes) == 0 {
 		return e.data.want, 0
 	}
-	return e.data.said, e.data.versions[0]
+	return e.data.said, e.data.nodes[0].version
 }
 
 // setSaid notes what the first node says.
-func (e *Entry) setSaid(said []byte, version int32) {
+func (e *Entry) setSaid(says []byte, version int32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.data.said = bytes.Clone(said)
-	if len(e.data.versions) > 0 {
-		e.data.versions[0] = version
+	e.data.said = bytes.Clone(says)
+	if len(e.data.nodes) > 0 {
+		e.data.nodes[0].version = version
 	}
 }

@@ -146,7 +146,7 @@ func (e *Entry) touch(node string) {
 			return // the node goes with its session, which tells as well
 		}
 		said, _ := e.saidAt()
-		stats, _, err := e.c.SetAll([]string{node}, said, []int32{0})
+		stats, _, err := e.c.SetAll([]string{node}, [][]byte{said}, []int32{0})
 		if err == nil && e.Node() == node {
 			e.setSaid(said, stats[0].Version)
 		}

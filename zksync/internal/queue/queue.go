@@ -55,7 +55,7 @@ type Client interface {
 	Prove(session int64, paths ...string) error
 	DeleteAll(paths []string) (conn.Ran, error)
 	Get(path string) ([]byte, *zk.Stat, error)
-	SetAll(paths []string, data []byte, versions []int32) ([]zk.Stat, conn.Ran, error)
+	SetAll(paths []string, data [][]byte, versions []int32) ([]zk.Stat, conn.Ran, error)
 	Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
 }
 
