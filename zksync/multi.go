@@ -52,7 +52,12 @@ func NewMulti(locks ...Locker) *Multi {
 		slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })
 	}
 	m.full = multiKey(m.cfg.parts)
-	m.mode, m.kind = ModeMulti, znode.Exclusive
+	m.mode, m.kind = ModeMulti, znode.Read
+	for _, p := range m.cfg.parts { // of read sides alone several hold at a time
+		if p.kind != znode.Read {
+			m.kind = znode.Exclusive
+		}
+	}
 	m.cfg.handoff, m.cfg.manners = 0, manners{}
 	return mu
 }

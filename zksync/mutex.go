@@ -299,7 +299,7 @@ func (m *Mutex) release(ctx context.Context) (node string, known bool, err error
 	l := m.s.find(m.full)
 	switch {
 	case l != nil:
-	case m.kind == znode.Read:
+	case m.mode == ModeRead:
 		panic("zksync: RUnlock of a lock that is not locked for reading")
 	default:
 		panic("zksync: Unlock of an unlocked lock")

@@ -202,9 +202,15 @@ func (l *lock) runlock(ctx context.Context, o Owner) given {
 	l.mu.Lock()
 	t, some := l.levelLocked(o)
 	if t == nil {
+		held := len(l.reads) > 0
 		l.mu.Unlock()
-		if some {
+		switch {
+		case some:
 			return given{err: ErrNotOwner}
+		case l.parts != nil && held: // a Multi of read sides
+			panic("zksync: Unlock of a lock held by a Hold")
+		case l.parts != nil:
+			panic("zksync: Unlock of an unlocked lock")
 		}
 		panic("zksync: RUnlock of a lock that is not locked for reading")
 	}
