@@ -20,6 +20,7 @@ type lines struct {
 func (l *lines) open() error  { return nil }
 func (l *lines) close() error { return nil }
 
+// update writes the events that have settled.
 func (l *lines) update(now int64) error { return l.write(now - int64(settle)) }
 
 // write writes the events up to a moment.
@@ -32,6 +33,7 @@ func (l *lines) write(until int64) error {
 	return err
 }
 
+// last writes the remaining events, the picture and the summary.
 func (l *lines) last(summary []event, now int64) error {
 	if err := l.write(endOfTime); err != nil {
 		return err

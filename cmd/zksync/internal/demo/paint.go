@@ -31,6 +31,7 @@ type brush struct {
 	color bool
 }
 
+// put writes text in a paint.
 func (b *brush) put(p paint, text string) {
 	if p == noPaint || !b.color {
 		b.WriteString(text)

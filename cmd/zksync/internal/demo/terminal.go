@@ -3,14 +3,14 @@ package demo
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
 // terminal shows the picture on a terminal, and draws each over the one before.
 // Below the picture it shows the latest events that the picture does not.
 type terminal struct {
-	out      *os.File
+	out      io.Writer
+	size     func() (columns, lines int, ok bool)
 	timeline *timeline
 	color    bool
 	height   int // lines of the picture that is on the terminal
@@ -28,8 +28,10 @@ func (t *terminal) close() error {
 	return err
 }
 
+// update draws the picture anew.
 func (t *terminal) update(now int64) error { return t.redraw(now, 0) }
 
+// last draws the picture a last time, and writes the summary below it.
 func (t *terminal) last(summary []event, now int64) error {
 	if err := t.redraw(now, len(summary)+2); err != nil {
 		return err
@@ -43,7 +45,7 @@ func (t *terminal) last(summary []event, now int64) error {
 // redraw draws the picture over the last one, and leaves room for so many lines
 // below it.
 func (t *terminal) redraw(now int64, room int) error {
-	width, height, ok := terminalSize(t.out)
+	width, height, ok := t.size()
 	if !ok {
 		width, height = 80, 24
 	}

@@ -36,6 +36,7 @@ type span struct {
 	fence int64 // of a hold
 }
 
+// doing is what a worker does.
 type doing int
 
 const (
@@ -75,6 +76,7 @@ const (
 	badTone
 )
 
+// newTimeline returns a timeline that starts now.
 func newTimeline(workers int, length time.Duration) *timeline {
 	t := &timeline{start: clock(), length: length, rows: make([]row, workers)}
 	for i := range t.rows {

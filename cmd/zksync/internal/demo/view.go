@@ -24,9 +24,9 @@ type view struct {
 // screen is a way of showing a timeline. All methods return an error of writing.
 type screen interface {
 	open() error
-	update(now int64) error // shows what is new
-	last(summary []event, now int64) error
-	close() error // also after an error
+	update(now int64) error                // shows what is new
+	last(summary []event, now int64) error // shows everything, and the summary
+	close() error                          // called after an error too
 }
 
 // newView starts a view of t on out; finish ends it. It draws a picture if out is
@@ -40,11 +40,13 @@ func newView(out io.Writer, t *timeline) *view {
 	return v
 }
 
+// newScreen returns what suits out.
 func newScreen(out io.Writer, t *timeline) screen {
 	if f, ok := out.(*os.File); ok {
-		columns, lines, ok := terminalSize(f)
+		size := func() (columns, lines int, ok bool) { return terminalSize(f) }
+		columns, lines, ok := size()
 		if ok && columns >= 80 && lines >= len(t.rows)+8 && os.Getenv("TERM") != "dumb" {
-			return &terminal{out: f, timeline: t, color: os.Getenv("NO_COLOR") == ""}
+			return &terminal{out: out, size: size, timeline: t, color: os.Getenv("NO_COLOR") == ""}
 		}
 	}
 	return &lines{out: out, timeline: t}
@@ -53,6 +55,7 @@ func newScreen(out io.Writer, t *timeline) screen {
 // finish lets the view show the summary and end.
 func (v *view) finish(summary []event) { v.summary <- summary }
 
+// run shows the timeline until finish, and then the summary.
 func (v *view) run() error {
 	tick := time.NewTicker(redrawEvery)
 	defer tick.Stop()
