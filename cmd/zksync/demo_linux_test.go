@@ -32,7 +32,7 @@ func TestDemoTerminal(t *testing.T) {
 	}
 }
 
-// NO_COLOR leaves the picture, and takes its colours.
+// With NO_COLOR there is a picture without colours.
 func TestDemoTerminalCtrlC(t *testing.T) {
 	p := proctest.Prepare(t, roleCommand, "demo")
 	p.Env = append(p.Env, "TERM=xterm", "NO_COLOR=1")

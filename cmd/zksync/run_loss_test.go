@@ -76,7 +76,7 @@ func TestRunLoss(t *testing.T) {
 	})
 }
 
-// TestRunStopped stops the wrapper for so long that another one gets the lock.
+// TestRunStopped stops the wrapper until another one has got the lock.
 func TestRunStopped(t *testing.T) {
 	lock := lockPath(t)
 	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+proctest.Loop).Start()

@@ -21,12 +21,12 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// brief is the flag for a session that is over soon.
+// brief is the flag for a short session timeout.
 var brief = "--session-timeout=" + sessionTimeout.String()
 
-// newRunOn prepares "zksync run" with the given rest of the command line. Its
-// session timeout is the command's own, so that a machine which stands still for
-// a second or two takes no lock away; brief is for tests of a session's end.
+// newRunOn prepares "zksync run" with the given rest of the command line. The
+// session timeout is the command's default, so that no lock is lost when the machine
+// stands still for a second or two. Tests of a session's end pass brief.
 func newRunOn(t *testing.T, servers string, args ...string) *proctest.Process {
 	t.Helper()
 	p := proctest.Prepare(t, roleCommand, append([]string{"run"}, args...)...)
@@ -39,8 +39,8 @@ func zksyncRun(t *testing.T, args ...string) *proctest.Process {
 	return newRunOn(t, zookeeper(t).addr, args...)
 }
 
-// holder runs a command that has the lock until it gets a TERM. It returns
-// when it has it.
+// holder runs a command that has the lock until it gets SIGTERM. It returns when
+// the command has the lock.
 func holder(t *testing.T, lock string, flags ...string) *proctest.Process {
 	t.Helper()
 	p := zksyncRun(t, append(flags, lock, "--", "sh", "-c", "trap 'exit 0' TERM; echo held; "+proctest.Loop)...).Start()
@@ -282,8 +282,8 @@ func TestRunEnvironment(t *testing.T) {
 	}
 }
 
-// TestRunCounter has twenty processes count in a file that only the lock
-// guards.
+// TestRunCounter lets twenty processes count in a file that only the lock
+// protects.
 func TestRunCounter(t *testing.T) {
 	lock := lockPath(t)
 	file := filepath.Join(t.TempDir(), "count")

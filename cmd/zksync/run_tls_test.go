@@ -72,8 +72,8 @@ func newPair(t *testing.T, dir, name string, parent *pair) *pair {
 	return p
 }
 
-// tlsFront takes TLS connections with a client certificate, as a ZooKeeper
-// with a secure port does, and passes them on to target.
+// tlsFront accepts TLS connections with a client certificate, as a ZooKeeper with a
+// secure port does, and forwards them to target.
 func tlsFront(t *testing.T, server, ca *pair, target string) (addr string) {
 	t.Helper()
 	pool := x509.NewCertPool()

@@ -38,7 +38,7 @@ func value(list []attr, key string) any {
 	return nil
 }
 
-// printed returns the spans among the lines, and the lines that are none.
+// printed returns the spans among the lines, and the other lines.
 func printed(t *testing.T, text string) (spans map[string]spanLine, rest string) {
 	t.Helper()
 	spans = make(map[string]spanLine)
@@ -61,9 +61,9 @@ const (
 	testParent = "b7ad6b7169203331"
 )
 
-// The spans are children of the one in the environment, whether that is sampled
-// or not; the command's parent is the hold; the waiter's has a link to the one
-// it waits for; the other output is as it would be.
+// The spans are children of the span in the environment, whether that is sampled or
+// not. The command's parent is the span of the hold. The span of a wait has a link
+// to the span of the holder. The other output is as without --trace.
 func TestRunTrace(t *testing.T) {
 	lock := lockPath(t)
 	first := proctest.Prepare(t, roleCommand, "run", "--trace", "--identity", "first", "--servers", zookeeper(t).addr, lock, "--",

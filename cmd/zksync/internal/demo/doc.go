@@ -14,7 +14,7 @@
 // Invariants:
 //
 //   - A worker reports the moments of its holds itself, by a clock that all
-//     processes of the machine share. It reports the begin of a hold after the
+//     processes of the machine share. It reports the start of a hold after the
 //     grant, and the end before the release. So two holds of a correct lock never
 //     overlap in the reports.
 //   - The judge alone decides whether the lock kept its promises, and it looks only

@@ -61,7 +61,7 @@ func (j *judge) count(worker int) (n int) {
 	return n
 }
 
-// gap returns the time from the end of h to the begin of the next hold. It returns
+// gap returns the time from the end of h to the start of the next hold. It returns
 // false if there is no next hold.
 func (j *judge) gap(h held) (gap time.Duration, found bool) {
 	for _, next := range j.holds {
@@ -76,7 +76,7 @@ func (j *judge) gap(h held) (gap time.Duration, found bool) {
 type verdict struct {
 	fences  []int64       // in the order of the holds
 	grow    bool          // each is larger than the one before
-	closest time.Duration // the shortest time between the end of a hold and the begin of the next
+	closest time.Duration // the shortest time between the end of a hold and the start of the next
 	faults  []error       // broken promises
 }
 
@@ -110,7 +110,7 @@ func (v *verdict) fault(format string, args ...any) {
 	v.faults = append(v.faults, fmt.Errorf(format, args...))
 }
 
-// checkEnd checks that h has ended, and after its begin.
+// checkEnd checks that h has ended, and after its start.
 func (v *verdict) checkEnd(h held) {
 	switch {
 	case h.end == 0:

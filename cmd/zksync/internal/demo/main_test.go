@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestHelp(t *testing.T) {
+func TestHelpNamesTheSessionTimeout(t *testing.T) {
 	if want := " " + sessionTimeout.String() + " here"; !strings.Contains(Help, want) {
 		t.Errorf("the help does not say %q", want)
 	}

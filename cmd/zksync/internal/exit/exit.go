@@ -51,7 +51,7 @@ func Usagef(format string, args ...any) error {
 }
 
 // Interrupted returns the error of a program that the signal sig ended. It
-// prints nothing: whoever sent the signal knows.
+// prints nothing, since the sender of the signal knows why.
 func Interrupted(sig os.Signal) *Error {
 	return &Error{Code: Signal + int(sig.(syscall.Signal))}
 }

@@ -26,17 +26,7 @@ type Console struct {
 // session. A piped process keeps its stdin.
 func OnConsole(t *testing.T, p *Process, piped bool) *Console {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var number, unlock int32
-	ioctl(t, master, syscall.TIOCSPTLCK, uintptr(unsafe.Pointer(&unlock)))
-	ioctl(t, master, syscall.TIOCGPTN, uintptr(unsafe.Pointer(&number)))
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	master, slave := newTerminal(t)
 	c := &Console{master: master}
 	if !piped {
 		p.Stdin = slave
@@ -76,6 +66,25 @@ func (c *Console) Type(t *testing.T, keys string) {
 	}
 }
 
+// newTerminal returns the two ends of a new terminal: the keyboard's and the
+// process's.
+func newTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number, unlock int32
+	ioctl(t, master, syscall.TIOCSPTLCK, uintptr(unsafe.Pointer(&unlock)))
+	ioctl(t, master, syscall.TIOCGPTN, uintptr(unsafe.Pointer(&number)))
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
+// ioctl calls ioctl(2) on f.
 func ioctl(t *testing.T, f *os.File, request, arg uintptr) {
 	t.Helper()
 	raw, err := f.SyscallConn()
