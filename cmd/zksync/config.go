@@ -10,16 +10,17 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// The variables that stand in for flags.
+// The environment variables that take the place of flags.
 const (
 	envServers = "ZKSYNC_SERVERS"
 	envAuth    = "ZKSYNC_AUTH"
 )
 
-// config is where ZooKeeper is and how to talk to it.
+// config holds the flags that say where ZooKeeper is and how to connect to it.
 type config struct {
 	servers        string
 	connectTimeout seconds
@@ -30,6 +31,7 @@ type config struct {
 	serverName     string
 }
 
+// addFlags adds the flags to f and sets their defaults.
 func (c *config) addFlags(f *pflag.FlagSet) {
 	c.connectTimeout = seconds(30 * time.Second)
 	c.sessionTimeout = seconds(zksync.DefaultSessionTimeout)
@@ -44,7 +46,7 @@ func (c *config) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.serverName, "tls-server-name", "", "use TLS, and expect this `name` in the servers' certificates")
 }
 
-// dialArgs returns what [zksync.Dial] takes. No error of it quotes a
+// dialArgs returns the arguments for [zksync.Dial]. No error of it quotes a
 // credential.
 func (c *config) dialArgs() (servers []string, opts []zksync.Option, err error) {
 	servers, chroot, err := c.serverList()
@@ -75,7 +77,7 @@ func (c *config) dialArgs() (servers []string, opts []zksync.Option, err error) 
 	return servers, opts, nil
 }
 
-// serverList reads the usual connect string of ZooKeeper's tools:
+// serverList reads the connect string that ZooKeeper's tools take:
 // host:port,host:port/chroot.
 func (c *config) serverList() (servers []string, chroot string, err error) {
 	list, from := c.servers, "--servers"
@@ -83,7 +85,7 @@ func (c *config) serverList() (servers []string, chroot string, err error) {
 		list, from = os.Getenv(envServers), envServers
 	}
 	if list == "" {
-		return nil, "", usagef("no ZooKeeper servers: give --servers host:port,... or set %s", envServers)
+		return nil, "", exit.Usagef("no ZooKeeper servers: give --servers host:port,... or set %s", envServers)
 	}
 	list, chroot, found := strings.Cut(list, "/")
 	if found && chroot != "" {
@@ -92,20 +94,21 @@ func (c *config) serverList() (servers []string, chroot string, err error) {
 	for server := range strings.SplitSeq(list, ",") {
 		server = strings.TrimSpace(server)
 		if server == "" {
-			return nil, "", usagef("%s: empty server in %q", from, list)
+			return nil, "", exit.Usagef("%s: empty server in %q", from, list)
 		}
 		servers = append(servers, server)
 	}
 	return servers, chroot, nil
 }
 
-// auth returns the credential to show to ZooKeeper; an empty scheme: none.
+// auth returns the credential to show to ZooKeeper. An empty scheme means that
+// there is none.
 func (c *config) auth() (scheme string, cred []byte, err error) {
 	text, from := []byte(os.Getenv(envAuth)), envAuth
 	if c.authFile != "" {
 		from = "--auth-file"
 		if text, err = os.ReadFile(c.authFile); err != nil {
-			return "", nil, usagef("%s: %w", from, err)
+			return "", nil, exit.Usagef("%s: %w", from, err)
 		}
 		text = bytes.TrimRight(text, "\r\n")
 	} else if len(text) == 0 {
@@ -113,15 +116,15 @@ func (c *config) auth() (scheme string, cred []byte, err error) {
 	}
 	before, after, found := bytes.Cut(text, []byte(":"))
 	if !found || len(before) == 0 || len(after) == 0 {
-		return "", nil, usagef("%s: want scheme:credential, as in digest:user:password", from)
+		return "", nil, exit.Usagef("%s: want scheme:credential, as in digest:user:password", from)
 	}
 	return string(before), after, nil
 }
 
-// tls returns the TLS configuration; nil: no TLS.
+// tls returns the TLS configuration, or nil if no flag asks for TLS.
 func (c *config) tls() (*tls.Config, error) {
 	if (c.cert == "") != (c.key == "") {
-		return nil, usagef("--tls-cert and --tls-key go together")
+		return nil, exit.Usagef("--tls-cert and --tls-key go together")
 	}
 	if c.ca == "" && c.cert == "" && c.serverName == "" {
 		return nil, nil
@@ -130,17 +133,17 @@ func (c *config) tls() (*tls.Config, error) {
 	if c.ca != "" {
 		pem, err := os.ReadFile(c.ca)
 		if err != nil {
-			return nil, usagef("--tls-ca: %w", err)
+			return nil, exit.Usagef("--tls-ca: %w", err)
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, usagef("--tls-ca: no certificate in %s", c.ca)
+			return nil, exit.Usagef("--tls-ca: no certificate in %s", c.ca)
 		}
 	}
 	if c.cert != "" {
 		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 		if err != nil {
-			return nil, usagef("--tls-cert, --tls-key: %w", err)
+			return nil, exit.Usagef("--tls-cert, --tls-key: %w", err)
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}

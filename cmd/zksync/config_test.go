@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 )
 
 // commandLine runs a command line that needs no server, in this process.
@@ -58,12 +60,12 @@ func TestUsageErrors(t *testing.T) {
 		{"run --auth-file " + empty + " /lock -- true", "want scheme:credential"},
 	} {
 		code, stdout, stderr := commandLine(strings.Fields(tt.args)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.says) || !strings.Contains(stderr, "--help") {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d and %q", tt.args, code, stdout, stderr, exitUsage, tt.says)
+		if code != exit.Usage || stdout != "" || !strings.Contains(stderr, tt.says) || !strings.Contains(stderr, "--help") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d and %q", tt.args, code, stdout, stderr, exit.Usage, tt.says)
 		}
 	}
 	t.Setenv(envServers, "")
-	if code, _, stderr := commandLine("run", "/lock", "--", "true"); code != exitUsage || !strings.Contains(stderr, "--servers") || !strings.Contains(stderr, envServers) {
+	if code, _, stderr := commandLine("run", "/lock", "--", "true"); code != exit.Usage || !strings.Contains(stderr, "--servers") || !strings.Contains(stderr, envServers) {
 		t.Errorf("without servers: exit code %d, stderr %q", code, stderr)
 	}
 }

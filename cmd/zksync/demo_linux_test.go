@@ -4,6 +4,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
 )
 
 const (
@@ -13,12 +16,12 @@ const (
 )
 
 func TestDemoTerminal(t *testing.T) {
-	p := prepare(t, "zksync", "demo", "--duration", "6s")
+	p := proctest.Prepare(t, roleCommand, "demo", "--duration", "6s")
 	p.Env = append(p.Env, "TERM=xterm", "NO_COLOR=")
-	c := onConsole(t, p, false)
-	p.wantCode(0)
-	eventually(t, "the end", func() bool { return strings.HasSuffix(c.out.String(), showCursor) })
-	out := c.out.String()
+	c := proctest.OnConsole(t, p, false)
+	p.WantCode(0)
+	proctest.Eventually(t, "the end", func() bool { return strings.HasSuffix(c.Out.String(), showCursor) })
+	out := c.Out.String()
 	for _, want := range []string{hideCursor, greenHold, "worker 4", "0 s", "KILLED", "no two holds overlapped", "\x1b[0K"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the terminal has not seen %q", want)
@@ -29,29 +32,29 @@ func TestDemoTerminal(t *testing.T) {
 	}
 }
 
-// NO_COLOR leaves the picture, and takes its colours.
+// With NO_COLOR there is a picture without colours.
 func TestDemoTerminalCtrlC(t *testing.T) {
-	p := prepare(t, "zksync", "demo")
+	p := proctest.Prepare(t, roleCommand, "demo")
 	p.Env = append(p.Env, "TERM=xterm", "NO_COLOR=1")
-	c := onConsole(t, p, false)
-	eventually(t, "a hold", func() bool { return strings.Contains(c.out.String(), "holds\x1b[0K") })
-	c.typeIn(t, ctrlZ) // does nothing: the verdict would be wrong
-	c.typeIn(t, ctrlC)
-	p.wantCode(exitSignal + int(syscall.SIGINT))
-	eventually(t, "the cursor", func() bool { return strings.Contains(c.out.String(), showCursor) })
-	if strings.Contains(c.out.String(), "\x1b[0m") {
+	c := proctest.OnConsole(t, p, false)
+	proctest.Eventually(t, "a hold", func() bool { return strings.Contains(c.Out.String(), "holds\x1b[0K") })
+	c.Type(t, proctest.CtrlZ) // does nothing: the verdict would be wrong
+	c.Type(t, proctest.CtrlC)
+	p.WantCode(exit.Signal + int(syscall.SIGINT))
+	proctest.Eventually(t, "the cursor", func() bool { return strings.Contains(c.Out.String(), showCursor) })
+	if strings.Contains(c.Out.String(), "\x1b[0m") {
 		t.Error("colours with NO_COLOR")
 	}
 }
 
 func TestDemoDumbTerminal(t *testing.T) {
-	p := prepare(t, "zksync", "demo")
+	p := proctest.Prepare(t, roleCommand, "demo")
 	p.Env = append(p.Env, "TERM=dumb")
-	c := onConsole(t, p, false)
-	c.out.await(t, " HOLDS the lock")
-	c.typeIn(t, ctrlC)
-	p.wantCode(exitSignal + int(syscall.SIGINT))
-	if strings.Contains(c.out.String(), "\x1b") {
+	c := proctest.OnConsole(t, p, false)
+	c.Out.Await(t, " HOLDS the lock")
+	c.Type(t, proctest.CtrlC)
+	p.WantCode(exit.Signal + int(syscall.SIGINT))
+	if strings.Contains(c.Out.String(), "\x1b") {
 		t.Error("a control sequence for a terminal that knows none")
 	}
 }

@@ -3,20 +3,23 @@
 package main
 
 import (
-	"context"
 	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/demo"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
 )
 
 // demoWorkers returns the process numbers of the workers that a demo without a
 // terminal has started.
-func demoWorkers(t *testing.T, p *process) (pids []int) {
+func demoWorkers(t *testing.T, p *proctest.Process) (pids []int) {
 	t.Helper()
-	for _, m := range regexp.MustCompile(`started(?: again)?, process (\d+)\n`).FindAllStringSubmatch(p.out.String(), -1) {
+	for _, m := range regexp.MustCompile(`started(?: again)?, process (\d+)\n`).FindAllStringSubmatch(p.Out.String(), -1) {
 		pid, err := strconv.Atoi(m[1])
 		if err != nil {
 			t.Fatal(err)
@@ -29,14 +32,14 @@ func demoWorkers(t *testing.T, p *process) (pids []int) {
 func wantNoWorkers(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		eventually(t, "worker "+strconv.Itoa(pid)+" to be gone", func() bool { return !alive(pid) })
+		proctest.Eventually(t, "worker "+strconv.Itoa(pid)+" to be gone", func() bool { return !proctest.Alive(pid) })
 	}
 }
 
 func TestDemo(t *testing.T) {
-	p := prepare(t, "zksync", "demo", "--workers", "3", "--duration", "6s").start()
-	p.wantCode(0)
-	out := p.out.String()
+	p := proctest.Prepare(t, roleCommand, "demo", "--workers", "3", "--duration", "6s").Start()
+	p.WantCode(0)
+	out := p.Out.String()
 	for _, want := range []string{
 		"worker 1  started", "worker 3  started", "started again", " waits, place 1, behind worker ", " HOLDS the lock, fence ",
 		" KILLED (kill -9) holding fence ", " CUT OFF holding fence ", " LOST the lock ", " back on the network",
@@ -50,7 +53,7 @@ func TestDemo(t *testing.T) {
 	if strings.Contains(out, "\x1b") {
 		t.Error("a control sequence for no terminal")
 	}
-	if errs := p.err.String(); errs != "" {
+	if errs := p.Err.String(); errs != "" {
 		t.Errorf("stderr: %q", errs)
 	}
 	pids := demoWorkers(t, p)
@@ -62,40 +65,40 @@ func TestDemo(t *testing.T) {
 
 func TestDemoInterrupted(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		p := prepare(t, "zksync", "demo").start()
-		p.out.await(t, " HOLDS the lock")
-		p.signal(sig)
-		p.wantCode(exitSignal + int(sig))
+		p := proctest.Prepare(t, roleCommand, "demo").Start()
+		p.Out.Await(t, " HOLDS the lock")
+		p.Signal(sig)
+		p.WantCode(exit.Signal + int(sig))
 		wantNoWorkers(t, demoWorkers(t, p))
-		if strings.Contains(p.out.String(), "no two holds overlapped") {
+		if strings.Contains(p.Out.String(), "no two holds overlapped") {
 			t.Errorf("%v: a verdict on what was not shown", sig)
 		}
 	}
 }
 
 func TestDemoKilled(t *testing.T) {
-	p := prepare(t, "zksync", "demo").start()
-	p.out.await(t, " HOLDS the lock")
-	p.signal(syscall.SIGKILL)
-	p.wantCode(exitSignal + int(syscall.SIGKILL))
+	p := proctest.Prepare(t, roleCommand, "demo").Start()
+	p.Out.Await(t, " HOLDS the lock")
+	p.Signal(syscall.SIGKILL)
+	p.WantCode(exit.Signal + int(syscall.SIGKILL))
 	wantNoWorkers(t, demoWorkers(t, p))
 }
 
-// Whoever has seen enough closes the pipe.
+// A reader who has seen enough closes the pipe.
 func TestDemoBrokenOutput(t *testing.T) {
-	p := prepare(t, "zksync", "demo")
+	p := proctest.Prepare(t, roleCommand, "demo")
 	p.Stdout = nil
 	out, err := p.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.start()
+	p.Start()
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	out.Close()
-	p.wantCode(exitOS)
-	p.err.await(t, "broken pipe")
+	p.WantCode(exit.OS)
+	p.Err.Await(t, "broken pipe")
 }
 
 func TestDemoUsage(t *testing.T) {
@@ -108,8 +111,8 @@ func TestDemoUsage(t *testing.T) {
 		"demo --duration soon": "want a duration",
 	} {
 		code, stdout, stderr := commandLine(strings.Fields(args)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, says) || !strings.Contains(stderr, "zksync demo --help") {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, exitUsage, says)
+		if code != exit.Usage || stdout != "" || !strings.Contains(stderr, says) || !strings.Contains(stderr, "zksync demo --help") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, exit.Usage, says)
 		}
 	}
 }
@@ -119,55 +122,34 @@ func TestDemoHelp(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
-	for _, want := range []string{"zksync demo [flags]", "(default 4)", "(default 10s)", "NO_COLOR", "Exit codes:", demoTimeout.String() + " here"} {
+	for _, want := range []string{"zksync demo [flags]", "(default 4)", "(default 10s)", "NO_COLOR", "Exit codes:", "1.5s here"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the help does not say %q:\n%s", want, stdout)
 		}
 	}
-	for l := range strings.Lines(demoLong) {
+	for l := range strings.Lines(demo.Help) {
 		if len(strings.TrimRight(l, "\n")) > 80 {
 			t.Errorf("wide line in the help: %q", l)
 		}
 	}
-	if _, root, _ := commandLine("--help"); !strings.Contains(root, "zksync demo") || strings.Contains(root, workerRole) {
+	if _, root, _ := commandLine("--help"); !strings.Contains(root, "zksync demo") || strings.Contains(root, demo.WorkerCommand) {
 		t.Errorf("the root's help:\n%s", root)
 	}
 }
 
-// Who sees the end of its hold's context says so, even if it is quicker than
-// what the context calls.
-func TestDemoWorkerTellsLoss(t *testing.T) {
-	for range 2000 {
-		held, lose := context.WithCancel(context.Background())
-		ending := watchEnd(held)
-		before := clock()
-		go lose()
-		<-held.Done()
-		if end := ending(); end.What != saysLost || end.At < before || end.At > clock() {
-			t.Fatalf("%+v, not between %d and %d", end, before, clock())
-		}
-	}
-	held, lose := context.WithCancel(context.Background())
-	defer lose()
-	if end := watchEnd(held)(); end.What != saysRelease {
-		t.Errorf("%+v, want a release", end)
-	}
-}
-
-// A worker whose demo is gone ends, on systems too whose kernel does not see
-// to that.
+// A worker whose demo is gone ends, also on systems whose kernel does not kill it.
 func TestDemoWorkerEndsWithStdin(t *testing.T) {
-	p := prepare(t, "zksync", workerRole, "127.0.0.1:1", "worker 1", "1.5s")
+	p := proctest.Prepare(t, roleCommand, demo.WorkerCommand, "127.0.0.1:1", "worker 1", "1.5s")
 	stdin, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.start()
+	p.Start()
 	select {
-	case <-p.done:
+	case <-p.Done:
 		t.Fatal("ended too early")
 	case <-time.After(50 * time.Millisecond):
 	}
 	stdin.Close()
-	p.wantCode(exitUnavailable)
+	p.WantCode(exit.Unavailable)
 }

@@ -8,8 +8,13 @@
 //
 //	zksync demo
 //
-// shows a lock at work, with a ZooKeeper of its own, and what happens to it when
-// a holder is killed or cut off.
+// shows a lock at work on a ZooKeeper of its own, and what happens to the lock
+// when a holder is killed or cut off.
+//
+// This package reads command lines, and takes and gives back the lock. Package
+// job runs COMMAND and ends it when the lock is lost, demo is the demo, printer
+// writes to stderr, process deals with signals, and exit has the exit codes.
+// None of them knows flags; none but demo knows ZooKeeper.
 package main
 
 import (
@@ -21,6 +26,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -35,18 +42,19 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	var exit *exitError
-	if errors.As(err, &exit) && exit.code != exitUsage {
-		if exit.err != nil {
-			fmt.Fprintln(stderr, "zksync:", exit)
+	var e *exit.Error
+	if errors.As(err, &e) && e.Code != exit.Usage {
+		if e.Err != nil {
+			fmt.Fprintln(stderr, "zksync:", e)
 		}
-		return exit.code
+		return e.Code
 	}
-	// What is no exitError comes from cobra, which only reads command lines.
+	// All other errors are cobra's, and cobra only reads command lines.
 	fmt.Fprintf(stderr, "zksync: %v\nTry '%s --help'.\n", err, cmd.CommandPath())
-	return exitUsage
+	return exit.Usage
 }
 
+// newRoot returns the root of the command line, with all commands.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zksync",
@@ -66,7 +74,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// version says which zksync this is, as the Go toolchain recorded it.
+// version returns the version of zksync that the Go toolchain recorded.
 func version() string {
 	v := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

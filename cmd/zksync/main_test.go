@@ -4,35 +4,22 @@ package main
 
 import (
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/demo"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
 )
 
-// envRole makes the test binary something else: the command itself, or a bare
-// job whose lock the test loses.
-const envRole = "ZKSYNC_TEST_ROLE"
+// roleCommand is the role of the command itself.
+const roleCommand = "zksync"
 
 func TestMain(m *testing.M) {
-	role := os.Getenv(envRole)
-	os.Unsetenv(envRole) // not for what the command starts
-	if len(os.Args) > 1 && os.Args[1] == workerRole {
-		role = "zksync" // but the demo starts itself
+	if len(os.Args) > 1 && os.Args[1] == demo.WorkerCommand {
+		main() // the demo has started this binary
 	}
-	switch role {
-	case "zksync":
-		main()
-	case "job":
-		jobMain()
-	}
-	if signal.Ignored(syscall.SIGHUP) {
-		// Under nohup: what the tests start would ignore it as well, which is
-		// right for the command and wrong for what is tested here.
-		hangup := make(chan os.Signal, 1)
-		signal.Notify(hangup, syscall.SIGHUP)
-	}
+	proctest.PlayRole(map[string]func(){roleCommand: main})
 	goleak.VerifyTestMain(suite{m})
 }
 

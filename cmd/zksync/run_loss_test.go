@@ -9,13 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // expire ends the session of a run whose command printed it after "session ".
-func expire(t *testing.T, p *process) {
+func expire(t *testing.T, p *proctest.Process) {
 	t.Helper()
-	id, err := strconv.ParseUint(p.out.await(t, "session 0x"), 16, 64)
+	id, err := strconv.ParseUint(p.Out.Await(t, "session 0x"), 16, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,31 +29,31 @@ func expire(t *testing.T, p *process) {
 func TestRunLoss(t *testing.T) {
 	t.Run("TERM", func(t *testing.T) {
 		lock := lockPath(t)
-		p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo session $ZKSYNC_SESSION; "+loop).start()
+		p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo session $ZKSYNC_SESSION; "+proctest.Loop).Start()
 		expire(t, p)
-		p.wantCode(exitLost)
-		p.out.await(t, "bye")
-		p.err.await(t, "zksync: lost "+lock+": ")
-		p.err.await(t, "zksync: "+lock+" was lost while the command ran (exit code 0 of its own): ")
+		p.WantCode(exit.Lost)
+		p.Out.Await(t, "bye")
+		p.Err.Await(t, "zksync: lost "+lock+": ")
+		p.Err.Await(t, "zksync: "+lock+" was lost while the command ran (exit code 0 of its own): ")
 	})
 	t.Run("KILL after the grace, own code, quiet", func(t *testing.T) {
 		lock := lockPath(t)
 		p := zksyncRun(t, "-q", "--grace", "0.5", "--lost-exit-code", "99", lock, "--",
-			"sh", "-c", "trap 'echo no' TERM; echo session $ZKSYNC_SESSION; "+loop).start()
+			"sh", "-c", "trap 'echo no' TERM; echo session $ZKSYNC_SESSION; "+proctest.Loop).Start()
 		expire(t, p)
-		p.out.await(t, "no")
-		p.wantCode(99)
-		p.err.await(t, "(SIGKILL in 500ms)")
-		p.err.await(t, "(exit code 137 of its own)")
+		p.Out.Await(t, "no")
+		p.WantCode(99)
+		p.Err.Await(t, "(SIGKILL in 500ms)")
+		p.Err.Await(t, "(exit code 137 of its own)")
 	})
 	t.Run("node deleted", func(t *testing.T) {
 		lock := lockPath(t)
-		p := zksyncRun(t, lock, "--", "sh", "-c", "echo node $ZKSYNC_NODE; exec sleep 60").start()
-		if err := client(t).Delete(p.out.await(t, "node "), -1); err != nil {
+		p := zksyncRun(t, lock, "--", "sh", "-c", "echo node $ZKSYNC_NODE; exec sleep 60").Start()
+		if err := client(t).Delete(p.Out.Await(t, "node "), -1); err != nil {
 			t.Fatal(err)
 		}
-		p.wantCode(exitLost)
-		p.err.await(t, "(exit code 143 of its own)")
+		p.WantCode(exit.Lost)
+		p.Err.Await(t, "(exit code 143 of its own)")
 	})
 	t.Run("no contact", func(t *testing.T) {
 		proxy, err := zktest.NewProxy(zookeeper(t).addr)
@@ -60,32 +62,32 @@ func TestRunLoss(t *testing.T) {
 		}
 		defer proxy.Close()
 		lock := lockPath(t)
-		p := newRunOn(t, proxy.Addr(), brief, lock, "--", "sh", "-c", "echo ready; exec sleep 60").start()
-		p.out.await(t, "ready")
+		p := newRunOn(t, proxy.Addr(), brief, lock, "--", "sh", "-c", "echo ready; exec sleep 60").Start()
+		p.Out.Await(t, "ready")
 		start := time.Now()
 		proxy.Blackhole(true, true)
 		// Nobody can take the lock before the session is over.
-		p.err.await(t, "lost "+lock)
+		p.Err.Await(t, "lost "+lock)
 		if took := time.Since(start); took >= sessionTimeout {
 			t.Errorf("the loss was noticed after %v", took)
 		}
-		p.wantCode(exitLost)
+		p.WantCode(exit.Lost)
 		proxy.Cut()
 	})
 }
 
-// TestRunStopped stops the wrapper for so long that another one gets the lock.
+// TestRunStopped stops the wrapper until another one has got the lock.
 func TestRunStopped(t *testing.T) {
 	lock := lockPath(t)
-	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+loop).start()
-	p.out.await(t, "ready")
-	p.signal(syscall.SIGSTOP)
+	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+proctest.Loop).Start()
+	p.Out.Await(t, "ready")
+	p.Signal(syscall.SIGSTOP)
 	next := holder(t, lock)
-	p.signal(syscall.SIGCONT)
-	p.wantCode(exitLost)
-	p.out.await(t, "bye")
-	next.signal(syscall.SIGTERM)
-	next.wantCode(0)
+	p.Signal(syscall.SIGCONT)
+	p.WantCode(exit.Lost)
+	p.Out.Await(t, "bye")
+	next.Signal(syscall.SIGTERM)
+	next.WantCode(0)
 }
 
 // TestRunReleaseFails ends the command while ZooKeeper is out of reach.
@@ -103,17 +105,17 @@ func TestRunReleaseFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.start()
-		p.out.await(t, "ready")
+		p.Start()
+		p.Out.Await(t, "ready")
 		proxy.Blackhole(true, true)
 		start := time.Now()
 		stdin.Close()
-		p.out.await(t, "end")
+		p.Out.Await(t, "end")
 		if signals > 0 {
-			eventually(t, "the end", func() bool {
+			proctest.Eventually(t, "the end", func() bool {
 				p.Process.Signal(syscall.SIGINT)
 				select {
-				case <-p.done:
+				case <-p.Done:
 					return true
 				default:
 					return false
@@ -123,11 +125,11 @@ func TestRunReleaseFails(t *testing.T) {
 				t.Errorf("ended %v after two signals", took)
 			}
 		}
-		p.wantCode(6)
+		p.WantCode(6)
 		if took := time.Since(start); took > 15*time.Second {
 			t.Errorf("ended after %v", took)
 		}
-		if said := p.err.String(); !strings.Contains(said, "given back") || !strings.Contains(said, "in 10s") {
+		if said := p.Err.String(); !strings.Contains(said, "given back") || !strings.Contains(said, "in 10s") {
 			t.Errorf("stderr %q", said)
 		}
 		proxy.Heal()

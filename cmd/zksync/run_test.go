@@ -16,33 +16,35 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// brief is the flag for a session that is over soon.
+// brief is the flag for a short session timeout.
 var brief = "--session-timeout=" + sessionTimeout.String()
 
-// newRunOn prepares "zksync run" with the given rest of the command line. Its
-// session timeout is the command's own, so that a machine which stands still for
-// a second or two takes no lock away; brief is for tests of a session's end.
-func newRunOn(t *testing.T, servers string, args ...string) *process {
+// newRunOn prepares "zksync run" with the given rest of the command line. The
+// session timeout is the command's default, so that no lock is lost when the machine
+// stands still for a second or two. Tests of a session's end pass brief.
+func newRunOn(t *testing.T, servers string, args ...string) *proctest.Process {
 	t.Helper()
-	p := prepare(t, "zksync", append([]string{"run"}, args...)...)
+	p := proctest.Prepare(t, roleCommand, append([]string{"run"}, args...)...)
 	p.Env = append(p.Env, envServers+"="+servers)
 	return p
 }
 
-func zksyncRun(t *testing.T, args ...string) *process {
+func zksyncRun(t *testing.T, args ...string) *proctest.Process {
 	t.Helper()
 	return newRunOn(t, zookeeper(t).addr, args...)
 }
 
-// holder runs a command that has the lock until it gets a TERM. It returns
-// when it has it.
-func holder(t *testing.T, lock string, flags ...string) *process {
+// holder runs a command that has the lock until it gets SIGTERM. It returns when
+// the command has the lock.
+func holder(t *testing.T, lock string, flags ...string) *proctest.Process {
 	t.Helper()
-	p := zksyncRun(t, append(flags, lock, "--", "sh", "-c", "trap 'exit 0' TERM; echo held; "+loop)...).start()
-	p.out.await(t, "held")
+	p := zksyncRun(t, append(flags, lock, "--", "sh", "-c", "trap 'exit 0' TERM; echo held; "+proctest.Loop)...).Start()
+	p.Out.Await(t, "held")
 	return p
 }
 
@@ -61,20 +63,20 @@ func TestRunExitCodes(t *testing.T) {
 		{"interrupted", []string{lock, "--", "sh", "-c", "kill -INT $$"}, 130},
 		{"free lock, -n", []string{"-n", lock, "--", "sh", "-c", "exit 7"}, 7},
 		{"free lock, -w", []string{"-w", "10", lock, "--", "sh", "-c", "exit 7"}, 7},
-		{"not found", []string{lock, "--", "no-such-command"}, exitNotFound},
-		{"not executable", []string{lock, "--", "/"}, exitNotExecutable},
-		{"path", []string{lock + "//x", "--", "true"}, exitUsage},
-		{"root", []string{"/", "--", "true"}, exitUsage},
-		{"server list", []string{"--servers", "host:port", lock, "--", "true"}, exitUsage},
-		{"session timeout", []string{"--session-timeout", "1ms", lock, "--", "true"}, exitUsage},
+		{"not found", []string{lock, "--", "no-such-command"}, exit.NotFound},
+		{"not executable", []string{lock, "--", "/"}, exit.NotExecutable},
+		{"path", []string{lock + "//x", "--", "true"}, exit.Usage},
+		{"root", []string{"/", "--", "true"}, exit.Usage},
+		{"server list", []string{"--servers", "host:port", lock, "--", "true"}, exit.Usage},
+		{"session timeout", []string{"--session-timeout", "1ms", lock, "--", "true"}, exit.Usage},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := zksyncRun(t, tt.args...).start()
-			p.wantCode(tt.want)
-			switch said := p.err.String(); {
-			case tt.want == exitUsage && !strings.HasSuffix(said, "Try 'zksync run --help'.\n"):
+			p := zksyncRun(t, tt.args...).Start()
+			p.WantCode(tt.want)
+			switch said := p.Err.String(); {
+			case tt.want == exit.Usage && !strings.HasSuffix(said, "Try 'zksync run --help'.\n"):
 				t.Errorf("stderr %q", said)
-			case tt.want < exitUsage && said != "":
+			case tt.want < exit.Usage && said != "":
 				t.Errorf("stderr %q, want nothing", said)
 			}
 		})
@@ -104,27 +106,27 @@ func TestRunConflict(t *testing.T) {
 	} {
 		t.Run(tt.flags, func(t *testing.T) {
 			start := time.Now()
-			p := zksyncRun(t, append(strings.Fields(tt.flags), lock, "--", "echo", "ran")...).start()
-			p.wantCode(tt.want)
+			p := zksyncRun(t, append(strings.Fields(tt.flags), lock, "--", "echo", "ran")...).Start()
+			p.WantCode(tt.want)
 			if took := time.Since(start); strings.Contains(tt.flags, "300ms") && took < 300*time.Millisecond {
 				t.Errorf("gave up after %v", took)
 			}
-			if p.out.String() != "" {
+			if p.Out.String() != "" {
 				t.Error("the command ran")
 			}
-			if said := p.err.String(); !strings.Contains(said, tt.says) || tt.says == "" && said != "" {
+			if said := p.Err.String(); !strings.Contains(said, tt.says) || tt.says == "" && said != "" {
 				t.Errorf("stderr %q, want %q", said, tt.says)
 			}
 		})
 	}
 	// The command is looked for before the wait.
-	zksyncRun(t, lock, "--", "no-such-command").start().wantCode(exitNotFound)
-	zksyncRun(t, lock, "--", "/").start().wantCode(exitNotExecutable)
+	zksyncRun(t, lock, "--", "no-such-command").Start().WantCode(exit.NotFound)
+	zksyncRun(t, lock, "--", "/").Start().WantCode(exit.NotExecutable)
 	if n := queueLen(t, client(t), lock); n != 1 {
 		t.Errorf("%d nodes in the queue, want the holder's", n)
 	}
-	h.signal(syscall.SIGTERM)
-	h.wantCode(0)
+	h.Signal(syscall.SIGTERM)
+	h.WantCode(0)
 }
 
 func TestRunAnnouncesTheWait(t *testing.T) {
@@ -134,27 +136,27 @@ func TestRunAnnouncesTheWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := holder(t, lock, "--identity", "nightly \x1b[31mjob")
-	second := zksyncRun(t, lock, "--", "echo", "second").start()
-	said := second.err.await(t, "zksync: waiting for "+lock+", ")
+	second := zksyncRun(t, lock, "--", "echo", "second").Start()
+	said := second.Err.Await(t, "zksync: waiting for "+lock+", ")
 	want := fmt.Sprintf(`^held by nightly .\[31mjob on %s \(pid %d\), in the queue for \d+s$`,
 		regexp.QuoteMeta(host[:min(len(host), 40)]), first.Process.Pid)
 	if !regexp.MustCompile(want).MatchString(said) {
 		t.Errorf("announced %q, want %s", said, want)
 	}
-	third := zksyncRun(t, lock, "--", "echo", "third").start()
-	said = third.err.await(t, "zksync: waiting for "+lock+", ")
+	third := zksyncRun(t, lock, "--", "echo", "third").Start()
+	said = third.Err.Await(t, "zksync: waiting for "+lock+", ")
 	if want := fmt.Sprintf("place 2 in line, behind echo on %s (pid %d), ", host, second.Process.Pid); !strings.HasPrefix(said, want) {
 		t.Errorf("announced %q, want %q...", said, want)
 	}
-	quiet := zksyncRun(t, "-q", lock, "--", "true").start()
+	quiet := zksyncRun(t, "-q", lock, "--", "true").Start()
 	c := client(t)
-	eventually(t, "four in the queue", func() bool { return queueLen(t, c, lock) == 4 })
+	proctest.Eventually(t, "four in the queue", func() bool { return queueLen(t, c, lock) == 4 })
 
-	first.signal(syscall.SIGTERM)
-	for _, p := range []*process{first, second, third, quiet} {
-		p.wantCode(0)
+	first.Signal(syscall.SIGTERM)
+	for _, p := range []*proctest.Process{first, second, third, quiet} {
+		p.WantCode(0)
 	}
-	if said := quiet.err.String(); said != "" {
+	if said := quiet.Err.String(); said != "" {
 		t.Errorf("with -q: %q", said)
 	}
 	if n := queueLen(t, c, lock); n != 0 {
@@ -168,13 +170,13 @@ func TestRunSignalDuringTheWait(t *testing.T) {
 	h := holder(t, lock)
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
-			p := zksyncRun(t, lock, "--", "echo", "ran").start()
-			p.err.await(t, "waiting for")
-			p.signal(syscall.SIGUSR1) // for the command, which is not there
-			p.signal(syscall.SIGWINCH)
-			p.signal(sig)
-			p.wantCode(exitSignal + int(sig))
-			if p.out.String() != "" {
+			p := zksyncRun(t, lock, "--", "echo", "ran").Start()
+			p.Err.Await(t, "waiting for")
+			p.Signal(syscall.SIGUSR1) // for the command, which is not there
+			p.Signal(syscall.SIGWINCH)
+			p.Signal(sig)
+			p.WantCode(exit.Signal + int(sig))
+			if p.Out.String() != "" {
 				t.Error("the command ran")
 			}
 			if n := queueLen(t, c, lock); n != 1 {
@@ -182,8 +184,8 @@ func TestRunSignalDuringTheWait(t *testing.T) {
 			}
 		})
 	}
-	h.signal(syscall.SIGTERM)
-	h.wantCode(0)
+	h.Signal(syscall.SIGTERM)
+	h.WantCode(0)
 }
 
 func TestRunSignalWhileConnecting(t *testing.T) {
@@ -192,14 +194,14 @@ func TestRunSignalWhileConnecting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	p := newRunOn(t, silent.Addr().String(), "/lock", "--", "true").start()
+	p := newRunOn(t, silent.Addr().String(), "/lock", "--", "true").Start()
 	conn, err := silent.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	p.signal(syscall.SIGTERM)
-	p.wantCode(143)
+	p.Signal(syscall.SIGTERM)
+	p.WantCode(143)
 }
 
 func TestRunSecondSignalDoesNotWait(t *testing.T) {
@@ -210,15 +212,15 @@ func TestRunSecondSignalDoesNotWait(t *testing.T) {
 	defer p.Close()
 	lock := lockPath(t)
 	h := holder(t, lock)
-	w := newRunOn(t, p.Addr(), lock, "--", "true").start()
-	w.err.await(t, "waiting for")
+	w := newRunOn(t, p.Addr(), lock, "--", "true").Start()
+	w.Err.Await(t, "waiting for")
 	p.Blackhole(true, true) // its node can't be taken back
-	w.signal(syscall.SIGINT)
+	w.Signal(syscall.SIGINT)
 	start := time.Now()
-	eventually(t, "the end", func() bool {
+	proctest.Eventually(t, "the end", func() bool {
 		w.Process.Signal(syscall.SIGINT)
 		select {
-		case <-w.done:
+		case <-w.Done:
 			return true
 		default:
 			return false
@@ -227,27 +229,27 @@ func TestRunSecondSignalDoesNotWait(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("ended after %v", took)
 	}
-	w.wantCode(130)
+	w.WantCode(130)
 	p.Cut()
-	h.signal(syscall.SIGTERM)
-	h.wantCode(0)
+	h.Signal(syscall.SIGTERM)
+	h.WantCode(0)
 }
 
 func TestRunSignalsTheCommand(t *testing.T) {
 	lock := lockPath(t)
-	p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo usr1' USR1; trap 'echo int; exit 5' INT; echo ready; "+loop).start()
-	p.out.await(t, "ready")
-	p.signal(syscall.SIGUSR1)
-	p.out.await(t, "usr1")
-	p.signal(syscall.SIGINT)
-	p.wantCode(5)
+	p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo usr1' USR1; trap 'echo int; exit 5' INT; echo ready; "+proctest.Loop).Start()
+	p.Out.Await(t, "ready")
+	p.Signal(syscall.SIGUSR1)
+	p.Out.Await(t, "usr1")
+	p.Signal(syscall.SIGINT)
+	p.WantCode(5)
 	if n := queueLen(t, client(t), lock); n != 0 {
 		t.Error("the lock was not given back")
 	}
-	p = zksyncRun(t, lock, "--", "sh", "-c", "echo ready; exec sleep 60").start()
-	p.out.await(t, "ready")
-	p.signal(syscall.SIGTERM)
-	p.wantCode(143)
+	p = zksyncRun(t, lock, "--", "sh", "-c", "echo ready; exec sleep 60").Start()
+	p.Out.Await(t, "ready")
+	p.Signal(syscall.SIGTERM)
+	p.WantCode(143)
 }
 
 func TestRunEnvironment(t *testing.T) {
@@ -256,9 +258,9 @@ func TestRunEnvironment(t *testing.T) {
 	for range 2 {
 		p := zksyncRun(t, lock, "--", "sh", "-c", `env | grep ^ZKSYNC_; echo end`)
 		p.Env = append(p.Env, "ZKSYNC_FENCE=999999999999", "ZKSYNC_LOCK=/other", "ZKSYNC_NODE=/other/n", "ZKSYNC_SESSION=0x1")
-		p.start().wantCode(0)
+		p.Start().WantCode(0)
 		got := make(map[string]string)
-		for line := range strings.Lines(p.out.String()) {
+		for line := range strings.Lines(p.Out.String()) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			if _, twice := got[key]; twice {
 				t.Errorf("%s comes twice", key)
@@ -280,8 +282,8 @@ func TestRunEnvironment(t *testing.T) {
 	}
 }
 
-// TestRunCounter has twenty processes count in a file that only the lock
-// guards.
+// TestRunCounter lets twenty processes count in a file that only the lock
+// protects.
 func TestRunCounter(t *testing.T) {
 	lock := lockPath(t)
 	file := filepath.Join(t.TempDir(), "count")
@@ -289,13 +291,13 @@ func TestRunCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 20
-	var all []*process
+	var all []*proctest.Process
 	for range n {
 		p := zksyncRun(t, "-q", lock, "--", "sh", "-c", `read n <"$1"; sleep 0.02; echo $((n+1)) >"$1"`, "sh", file)
-		all = append(all, p.start())
+		all = append(all, p.Start())
 	}
 	for _, p := range all {
-		p.wantCode(0)
+		p.WantCode(0)
 	}
 	got, err := os.ReadFile(file)
 	if err != nil || string(got) != strconv.Itoa(n)+"\n" {
@@ -305,10 +307,10 @@ func TestRunCounter(t *testing.T) {
 
 func TestRunUnavailable(t *testing.T) {
 	for _, flags := range []string{"--connect-timeout 300ms", "-w 0.3", "-n --connect-timeout 0.3", "-q --connect-timeout 0.3"} {
-		p := newRunOn(t, "127.0.0.1:1", append(strings.Fields(flags), "/lock", "--", "true")...).start()
-		p.wantCode(exitUnavailable)
-		p.err.await(t, "zksync: dial: ")
-		if strings.Contains(p.err.String(), "zksync: zksync:") {
+		p := newRunOn(t, "127.0.0.1:1", append(strings.Fields(flags), "/lock", "--", "true")...).Start()
+		p.WantCode(exit.Unavailable)
+		p.Err.Await(t, "zksync: dial: ")
+		if strings.Contains(p.Err.String(), "zksync: zksync:") {
 			t.Error("our name comes twice")
 		}
 	}
@@ -316,9 +318,9 @@ func TestRunUnavailable(t *testing.T) {
 
 func TestRunChroot(t *testing.T) {
 	lock := lockPath(t)
-	p := newRunOn(t, zookeeper(t).addr+"/below", lock, "--", "sh", "-c", "echo $ZKSYNC_LOCK $ZKSYNC_NODE").start()
-	p.wantCode(0)
-	if got, want := p.out.String(), lock+" /below"+lock+"/_c_"; !strings.HasPrefix(got, want) {
+	p := newRunOn(t, zookeeper(t).addr+"/below", lock, "--", "sh", "-c", "echo $ZKSYNC_LOCK $ZKSYNC_NODE").Start()
+	p.WantCode(0)
+	if got, want := p.Out.String(), lock+" /below"+lock+"/_c_"; !strings.HasPrefix(got, want) {
 		t.Errorf("printed %q, want %q...", got, want)
 	}
 }
@@ -344,20 +346,20 @@ func TestRunAuth(t *testing.T) {
 		name, env, flags string
 		want             int
 	}{
-		{"nobody", "", "", exitNoPermission},
-		{"somebody else", "digest:bob:" + secret, "", exitNoPermission},
+		{"nobody", "", "", exit.NoPermission},
+		{"somebody else", "digest:bob:" + secret, "", exit.NoPermission},
 		{"environment", "digest:alice:" + secret, "", 0},
 		{"file", "", "--auth-file " + file, 0},
 		{"file first", "digest:bob:" + secret, "--auth-file " + file, 0},
-		{"no scheme", secret, "", exitUsage},
-		{"unknown scheme", "nonsense:" + secret, "--connect-timeout 5s", exitNoPermission},
-		{"no file", "", "--auth-file " + file + "x", exitUsage},
+		{"no scheme", secret, "", exit.Usage},
+		{"unknown scheme", "nonsense:" + secret, "--connect-timeout 5s", exit.NoPermission},
+		{"no file", "", "--auth-file " + file + "x", exit.Usage},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := zksyncRun(t, append(strings.Fields(tt.flags), lock, "--", "true")...)
 			p.Env = append(p.Env, envAuth+"="+tt.env)
-			p.start().wantCode(tt.want)
-			if said := p.out.String() + p.err.String(); strings.Contains(said, secret) {
+			p.Start().WantCode(tt.want)
+			if said := p.Out.String() + p.Err.String(); strings.Contains(said, secret) {
 				t.Errorf("the secret was printed: %q", said)
 			}
 		})

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 )
 
 // pair is a certificate with its key, in memory and in PEM files.
@@ -70,8 +72,8 @@ func newPair(t *testing.T, dir, name string, parent *pair) *pair {
 	return p
 }
 
-// tlsFront takes TLS connections with a client certificate, as a ZooKeeper
-// with a secure port does, and passes them on to target.
+// tlsFront accepts TLS connections with a client certificate, as a ZooKeeper with a
+// secure port does, and forwards them to target.
 func tlsFront(t *testing.T, server, ca *pair, target string) (addr string) {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -124,21 +126,21 @@ func TestRunTLS(t *testing.T) {
 		want        int
 	}{
 		{"all", "--tls-ca " + ca.certFile + " --tls-cert " + us.certFile + " --tls-key " + us.keyFile + " --tls-server-name zookeeper.example", 0},
-		{"no TLS", "", exitUnavailable},
-		{"no certificate", "--tls-ca " + ca.certFile + " --tls-server-name zookeeper.example", exitUnavailable},
-		{"a stranger's certificate", "--tls-ca " + ca.certFile + " --tls-cert " + stranger.certFile + " --tls-key " + stranger.keyFile + " --tls-server-name zookeeper.example", exitUnavailable},
-		{"another name", "--tls-ca " + ca.certFile + " --tls-cert " + us.certFile + " --tls-key " + us.keyFile, exitUnavailable},
-		{"another authority", "--tls-ca " + stranger.certFile + " --tls-cert " + us.certFile + " --tls-key " + us.keyFile + " --tls-server-name zookeeper.example", exitUnavailable},
+		{"no TLS", "", exit.Unavailable},
+		{"no certificate", "--tls-ca " + ca.certFile + " --tls-server-name zookeeper.example", exit.Unavailable},
+		{"a stranger's certificate", "--tls-ca " + ca.certFile + " --tls-cert " + stranger.certFile + " --tls-key " + stranger.keyFile + " --tls-server-name zookeeper.example", exit.Unavailable},
+		{"another name", "--tls-ca " + ca.certFile + " --tls-cert " + us.certFile + " --tls-key " + us.keyFile, exit.Unavailable},
+		{"another authority", "--tls-ca " + stranger.certFile + " --tls-cert " + us.certFile + " --tls-key " + us.keyFile + " --tls-server-name zookeeper.example", exit.Unavailable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := append([]string{"--connect-timeout", "1s"}, strings.Fields(tt.flags)...)
 			if tt.want == 0 {
 				flags[1] = "20s"
 			}
-			p := newRunOn(t, addr, append(flags, lockPath(t), "--", "true")...).start()
-			p.wantCode(tt.want)
+			p := newRunOn(t, addr, append(flags, lockPath(t), "--", "true")...).Start()
+			p.WantCode(tt.want)
 			if tt.want != 0 {
-				p.err.await(t, "zksync: dial: ")
+				p.Err.Await(t, "zksync: dial: ")
 			}
 		})
 	}

@@ -24,7 +24,7 @@ const (
 	sessionTimeout = 3 * time.Second
 )
 
-// site is the one ZooKeeper that all tests share: none harms it.
+// site is the ZooKeeper that all tests share. No test stops it.
 type site struct {
 	addr   string
 	expire func(session int64) error
@@ -37,8 +37,8 @@ var shared struct {
 	err error
 }
 
-// zookeeper is a real server, or an embedded one where there is no real one and
-// none is required.
+// zookeeper returns a real server. If there is none, and none is required, it
+// returns an embedded one.
 func zookeeper(t testing.TB) *site {
 	t.Helper()
 	shared.once.Do(func() {
@@ -86,7 +86,7 @@ func stopServer() {
 	}
 }
 
-// client is a plain client, to look at the tree with.
+// client returns a plain client, to look at the nodes.
 func client(t *testing.T) *zk.Conn {
 	t.Helper()
 	c, events, err := zk.Connect([]string{zookeeper(t).addr}, 10*time.Second, zk.WithLogger(mute{}), zk.WithLogInfo(false))
@@ -105,12 +105,12 @@ type mute struct{}
 
 func (mute) Printf(string, ...any) {}
 
-// lockPath is a lock that no other test uses.
+// lockPath returns the path of a lock that no other test uses.
 func lockPath(t *testing.T) string {
 	return "/test/" + strings.NewReplacer("/", "-", " ", "_").Replace(t.Name())
 }
 
-// queueLen is the number of nodes in the lock's queue.
+// queueLen returns the number of nodes in the lock's queue.
 func queueLen(t *testing.T, c *zk.Conn, lock string) int {
 	t.Helper()
 	nodes, _, err := c.Children(lock)

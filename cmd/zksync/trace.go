@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,18 +18,18 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// The variables by which a trace goes from one process to another: names and
-// values are those of the HTTP headers.
+// The environment variables that carry a trace from one process to another. Their
+// names and values are those of the HTTP headers.
 const (
 	envTraceParent = "TRACEPARENT"
 	envTraceState  = "TRACESTATE"
 )
 
-// newSpans returns a tracer that prints each span when it ends, as a line of
-// JSON. A span that is asked for by hand is printed whatever the parent says of
-// sampling.
-func newSpans(out *printer) (*zksync.Tracer, error) {
-	exporter, err := stdouttrace.New(stdouttrace.WithWriter(spanWriter{out}))
+// newSpans returns a tracer that prints each span to out when the span ends, as a
+// line of JSON. It prints spans whose parent was not sampled as well, because the
+// user has asked for spans with a flag.
+func newSpans(out io.Writer) (*zksync.Tracer, error) {
+	exporter, err := stdouttrace.New(stdouttrace.WithWriter(out))
 	if err != nil {
 		return nil, err
 	}
@@ -36,30 +37,21 @@ func newSpans(out *printer) (*zksync.Tracer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Each span is printed by the goroutine that ends it, so that all are out
-	// when the session is closed: there is nothing to shut down.
+	// The goroutine that ends a span prints it. So all spans are printed when the
+	// session is closed, and there is nothing to shut down.
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithResource(res))
 	return tracing.New(tracing.WithTracerProvider(provider), tracing.WithMeterProvider(noop.NewMeterProvider())), nil
 }
 
-// spanWriter passes what an exporter writes to a printer, which does not wait
-// for a slow reader.
-type spanWriter struct{ out *printer }
-
-func (w spanWriter) Write(b []byte) (int, error) {
-	w.out.send(line{text: string(b)})
-	return len(b), nil
-}
-
-// traced returns ctx with the trace that the environment names, if it does.
+// traced returns ctx with the trace that the environment names, if it names one.
 func traced(ctx context.Context) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{
 		"traceparent": os.Getenv(envTraceParent), "tracestate": os.Getenv(envTraceState),
 	})
 }
 
-// traceEnv returns env with the span that ctx carries as the parent for whoever
-// gets it; nothing is left of another.
+// traceEnv returns env with the span that ctx carries as the parent, in place of
+// the parent that env named before.
 func traceEnv(ctx context.Context, env []string) []string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
 )
 
 // spanLine is a line that --trace prints.
@@ -36,7 +38,7 @@ func value(list []attr, key string) any {
 	return nil
 }
 
-// printed returns the spans among the lines, and the lines that are none.
+// printed returns the spans among the lines, and the other lines.
 func printed(t *testing.T, text string) (spans map[string]spanLine, rest string) {
 	t.Helper()
 	spans = make(map[string]spanLine)
@@ -59,26 +61,26 @@ const (
 	testParent = "b7ad6b7169203331"
 )
 
-// The spans are children of the one in the environment, whether that is sampled
-// or not; the command's parent is the hold; the waiter's has a link to the one
-// it waits for; the other output is as it would be.
+// The spans are children of the span in the environment, whether that is sampled or
+// not. The command's parent is the span of the hold. The span of a wait has a link
+// to the span of the holder. The other output is as without --trace.
 func TestRunTrace(t *testing.T) {
 	lock := lockPath(t)
-	first := prepare(t, "zksync", "run", "--trace", "--identity", "first", "--servers", zookeeper(t).addr, lock, "--",
-		"sh", "-c", `exec 2>/dev/null; trap 'exit 3' TERM; echo "parent $TRACEPARENT,$TRACESTATE"; `+loop)
+	first := proctest.Prepare(t, roleCommand, "run", "--trace", "--identity", "first", "--servers", zookeeper(t).addr, lock, "--",
+		"sh", "-c", `exec 2>/dev/null; trap 'exit 3' TERM; echo "parent $TRACEPARENT,$TRACESTATE"; `+proctest.Loop)
 	first.Env = append(first.Env, "TRACEPARENT=00-"+testTrace+"-"+testParent+"-00", "TRACESTATE=a=b", "OTEL_RESOURCE_ATTRIBUTES=zone=b")
-	first.start()
-	parent := first.out.await(t, "parent ")
+	first.Start()
+	parent := first.Out.Await(t, "parent ")
 
 	second := zksyncRun(t, "--trace", lock, "--", "sh", "-c", `echo "parent $TRACEPARENT,$TRACESTATE"`)
 	second.Env = append(second.Env, "TRACEPARENT=nonsense", "TRACESTATE=x=y")
 	said := "zksync: waiting for " + lock + ", "
-	said += second.start().err.await(t, said) + "\n"
-	first.signal(syscall.SIGTERM)
-	first.wantCode(3)
-	second.wantCode(0)
+	said += second.Start().Err.Await(t, said) + "\n"
+	first.Signal(syscall.SIGTERM)
+	first.WantCode(3)
+	second.WantCode(0)
 
-	a, rest := printed(t, first.err.String())
+	a, rest := printed(t, first.Err.String())
 	if rest != "" || len(a) != 3 {
 		t.Fatalf("%d spans, and %q", len(a), rest)
 	}
@@ -95,7 +97,7 @@ func TestRunTrace(t *testing.T) {
 		t.Errorf("resource %v", acquire.Resource)
 	}
 
-	b, rest := printed(t, second.err.String())
+	b, rest := printed(t, second.Err.String())
 	wait := b["zksync acquire"]
 	if rest != said || len(b) != 3 || len(wait.Links) != 1 {
 		t.Fatalf("%d spans, %d links, and %q", len(b), len(wait.Links), rest)
@@ -105,7 +107,7 @@ func TestRunTrace(t *testing.T) {
 		t.Errorf("link %+v, want one to %+v", l, acquire.SpanContext)
 	}
 	h := b["zksync hold"].SpanContext
-	if got, want := second.out.String(), "parent 00-"+h.TraceID+"-"+h.SpanID+"-01,\n"; got != want {
+	if got, want := second.Out.String(), "parent 00-"+h.TraceID+"-"+h.SpanID+"-01,\n"; got != want {
 		t.Errorf("the command's parent is %q, want %q", got, want)
 	}
 	if wait.Parent.SpanID != strings.Repeat("0", 16) {
@@ -117,9 +119,9 @@ func TestRunTrace(t *testing.T) {
 func TestRunWithoutTrace(t *testing.T) {
 	p := zksyncRun(t, lockPath(t), "--", "sh", "-c", "echo $TRACEPARENT")
 	p.Env = append(p.Env, "TRACEPARENT=inherited")
-	p.start().wantCode(0)
-	if p.out.String() != "inherited\n" || p.err.String() != "" {
-		t.Errorf("%q, %q", p.out.String(), p.err.String())
+	p.Start().WantCode(0)
+	if p.Out.String() != "inherited\n" || p.Err.String() != "" {
+		t.Errorf("%q, %q", p.Out.String(), p.Err.String())
 	}
 }
 
@@ -128,14 +130,14 @@ func TestRunTraceConflict(t *testing.T) {
 	lock := lockPath(t)
 	h := holder(t, lock)
 	for flags, want := range map[string][2]any{"-n": {"busy", nil}, "-w 0.1": {"error", "deadline_exceeded"}} {
-		p := zksyncRun(t, append(strings.Fields("--trace -q "+flags), lock, "--", "true")...).start()
-		p.wantCode(1)
-		spans, rest := printed(t, p.err.String())
+		p := zksyncRun(t, append(strings.Fields("--trace -q "+flags), lock, "--", "true")...).Start()
+		p.WantCode(1)
+		spans, rest := printed(t, p.Err.String())
 		s := spans["zksync acquire"]
 		if got := [2]any{value(s.Attributes, "zksync.lock.result"), value(s.Attributes, "error.type")}; got != want || len(spans) != 1 || rest != "" {
 			t.Errorf("%s: %v, %d spans, and %q", flags, got, len(spans), rest)
 		}
 	}
-	h.signal(syscall.SIGTERM)
-	h.wantCode(0)
+	h.Signal(syscall.SIGTERM)
+	h.WantCode(0)
 }

@@ -11,50 +11,52 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// announceEvery is the least time between two announcements of one wait. A
-// long line that moves fast would fill a log otherwise.
+// announceEvery is the least time between two announcements of one wait.
+// Otherwise a long line that moves fast would fill a log.
 const announceEvery = 5 * time.Second
 
-// announcer tells on stderr whom the wait for a lock is for: once when the
-// wait starts, and again when that has changed.
+// announcer prints whom a lock is waited for: once when the wait starts, and again
+// when that changes.
 type announcer struct {
 	lock string
 	note func(format string, args ...any)
 
-	mu     sync.Mutex
-	said   zksync.Peer // what the last announcement was about
-	latest zksync.Peer
-	last   time.Time   // of the last announcement
-	timer  *time.Timer // set while an announcement is due later
-	over   bool
+	mu      sync.Mutex
+	said    zksync.Peer // the subject of the last announcement
+	latest  zksync.Peer
+	last    time.Time   // when the last announcement was made
+	timer   *time.Timer // set while an announcement is due later
+	stopped bool
 }
 
-// blocked is the [zksync.Tracer]'s function of that name.
+// blocked is the function Blocked of a [zksync.Tracer].
 func (a *announcer) blocked(_ context.Context, p zksync.Peer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.latest = p
-	if a.over || a.timer != nil {
+	if a.stopped || a.timer != nil {
 		return
 	}
 	if wait := announceEvery - time.Since(a.last); !a.last.IsZero() && wait > 0 {
 		a.timer = time.AfterFunc(wait, a.due)
 		return
 	}
-	a.say()
+	a.announce()
 }
 
+// due makes the announcement that was put off.
 func (a *announcer) due() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.timer = nil
-	if !a.over {
-		a.say()
+	if !a.stopped {
+		a.announce()
 	}
 }
 
-// say announces the latest, if that is news. The caller holds a.mu.
-func (a *announcer) say() {
+// announce prints the latest peer, unless the last announcement was about the
+// same one. The caller holds a.mu.
+func (a *announcer) announce() {
 	if !a.last.IsZero() && a.said.Node == a.latest.Node && a.said.Position == a.latest.Position {
 		return
 	}
@@ -66,15 +68,16 @@ func (a *announcer) say() {
 func (a *announcer) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.over = true
+	a.stopped = true
 	if a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil
 	}
 }
 
-// describe says whom a wait is for and for how long that one has stood in the
-// queue. Only the peer that a waiter in place 1 watches is the holder.
+// describe returns a line about the peer that a wait is for, and how long that
+// peer has been in the queue. The peer is the holder only if the waiter's position
+// is 1.
 func describe(lock string, p zksync.Peer, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "waiting for %s, ", lock)
@@ -85,14 +88,14 @@ func describe(lock string, p zksync.Peer, now time.Time) string {
 	}
 	b.WriteString(name(p))
 	if !p.Since.IsZero() {
-		// The server's clock may be ahead of ours.
+		// The server's clock may be ahead of this machine's.
 		since := max(now.Sub(p.Since), 0).Round(time.Second)
 		fmt.Fprintf(&b, ", in the queue for %s", since)
 	}
 	return b.String()
 }
 
-// name says who a peer is, by what it tells of itself.
+// name returns who a peer is, as far as its node says.
 func name(p zksync.Peer) string {
 	var parts []string
 	if p.Identity != "" {
@@ -113,8 +116,9 @@ func name(p zksync.Peer) string {
 	return strings.Join(parts, " ")
 }
 
-// printable makes another's words fit for a terminal: no control sequences, no
-// line breaks, nothing that turns the writing direction.
+// printable makes the text of another process fit for a terminal: it replaces
+// control sequences, line breaks, and characters that change the direction of
+// writing.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package demo
+
+// ignoreStop does nothing: no key stops a program here.
+func ignoreStop() {}
