@@ -47,6 +47,8 @@ type line struct {
 	owners map[string][]*Holder // of held, by owner
 	owed   int                  // of held, lost
 	moving int                  // tickets on their way to a turn
+
+	tickets int64 // that were made
 }
 
 func (l *line) first() *group {
@@ -98,7 +100,7 @@ func (l *line) join(c *Call) error {
 func (l *line) joinable(w Want) *Holder {
 	h := l.joined
 	if h == nil || l.single != nil || !w.shares() || !h.ticket.lends(h, &group{Want: w}) ||
-		h.ticket.moving || h.ticket.turns >= min(h.handoff, w.Handoff) {
+		h.ticket.renewed || h.ticket.turns >= min(h.handoff, w.Handoff) {
 		return nil
 	}
 	return h
@@ -170,6 +172,8 @@ func (l *line) place(g *group) {
 		return
 	}
 	t := l.stand(g)
+	l.tickets++
+	t.number = l.tickets
 	l.assign(t, g)
 	l.move(t)
 }
@@ -238,18 +242,19 @@ func (l *line) answerAll(g *group) {
 // turn gives the lock to those whom a ticket serves, now that its turn has come. A
 // ticket that has left meanwhile serves nobody.
 func (l *line) turn(t *Ticket) {
-	for h := l.beside(t); h != nil && t.moving; h = l.beside(t) {
+	for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {
 		l.lose(h, errGone) // two can't be first: its node is gone
 	}
 	if !t.moving {
+		t.renewed = false // for nobody any more
 		return
 	}
 	l.grant(t)
 	l.settle()
 }
 
-// beside returns a live holder that can't be while it is the turn of t.
-func (l *line) beside(t *Ticket) *Holder {
+// contradicted returns a live holder that can't be while it is the turn of t.
+func (l *line) contradicted(t *Ticket) *Holder {
 	if h := l.single; h != nil {
 		if h.lost == nil && h.ticket != t {
 			return h

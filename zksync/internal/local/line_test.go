@@ -1,8 +1,10 @@
 package local
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -17,6 +19,9 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 			if want.Weight == 0 {
 				want.Handle, want.Try = false, false
 			}
+		}
+		if want.Owner = owners[r.IntN(len(owners))]; permits {
+			want.Owner = ""
 		}
 		w.take(NewCall(want))
 	case n == 1 && !calm: // a call gives up
@@ -56,42 +61,56 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 	case n == 8:
 		for i := range w.nodes {
 			if w.comesTo(i) {
-				w.turn(w.mine(i))
+				w.turn(w.ours(i))
 				break
 			}
 		}
 	}
 }
 
-const programs = 20000
+const programs = 100000
+
+var owners = []string{"", "", "", "a", "b"}
+
+// play plays the program of a seed, and says what was wrong. With states it notes
+// what it came to after each event.
+func play(seed uint64, states *[]string) (w *world, bad string) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	w = newWorld(r.IntN)
+	permits := seed%2 == 1
+	for i := 0; i < 150 || !w.idle(); i++ { // at first; then nobody new comes, and all get it and give it back
+		before := ""
+		if states != nil {
+			before = w.String()
+		}
+		w.step(r, permits, i >= 150)
+		if states != nil && w.String() != before {
+			*states = append(*states, fmt.Sprint(i, ": ", w))
+		}
+		if w.check(); w.bad != "" {
+			return w, w.bad
+		}
+		if i > 20000 {
+			return w, "stuck"
+		}
+	}
+	for _, c := range w.calls {
+		if w.answered[c] != 1 {
+			return w, fmt.Sprintf("a call was answered %d times", w.answered[c])
+		}
+	}
+	return w, ""
+}
 
 // Random programs are played against what the line promises.
 func TestLine(t *testing.T) {
 	total, handed := 0, 0
 	for seed := range uint64(programs) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		w := newWorld(r.IntN)
-		permits := seed%2 == 1
-		for range 150 {
-			w.step(r, permits, false)
-			if w.check(); w.bad != "" {
-				t.Fatalf("seed %d: %s", seed, w.bad)
-			}
-		}
-		for i := 0; !w.idle(); i++ { // nobody new: all get it and give it back
-			w.step(r, permits, true)
-			if w.check(); w.bad != "" {
-				t.Fatalf("seed %d, calm: %s", seed, w.bad)
-			}
-			if i > 20000 {
-				t.Fatalf("seed %d: stuck: %d hold, %d move, %d leave, %d renewed, %d nodes", seed,
-					w.held.Len(), w.moving, len(w.leaving), len(w.renewing), len(w.nodes))
-			}
-		}
-		for _, c := range w.calls {
-			if w.answered[c] != 1 {
-				t.Fatalf("seed %d: a call was answered %d times", seed, w.answered[c])
-			}
+		w, bad := play(seed, nil)
+		if bad != "" {
+			var states []string
+			play(seed, &states)
+			t.Fatalf("seed %d: %s\n%s", seed, bad, strings.Join(states[max(0, len(states)-12):], "\n"))
 		}
 		total += len(w.calls)
 		handed += w.handed

@@ -84,7 +84,7 @@ func (l *line) reuse(t *Ticket, g *group) {
 		switch {
 		case old != nil && old.renewed:
 			continue // it gets that one
-		case old != nil && g.Kind != Permit, !g.front && (l.blocked() || !l.admits(g)):
+		case old != nil && (g.Kind != Permit || old.number < t.number), !g.front && (l.blocked() || !l.admits(g)):
 			l.leave(t)
 			return
 		}
@@ -169,7 +169,8 @@ func (l *line) quit(c *Call) {
 // with another one before it leaves.
 func (l *line) failed(t *Ticket, err error) {
 	if !t.moving {
-		return // it has left
+		t.renewed = false // for nobody any more, or it has left
+		return
 	}
 	g, renewed := t.group, t.renewed
 	l.drop(t)
@@ -184,29 +185,12 @@ func (l *line) failed(t *Ticket, err error) {
 		}
 		l.answerAll(g)
 	} else {
-		l.place(l.shift(g))
+		l.place(g)
 	}
 	if t.holder == nil {
 		l.leave(t)
 	}
 	l.settle()
-}
-
-// shift has a group in front, which has no ticket any more, take over that of a
-// later one, and so on. It returns the one that is left without.
-func (l *line) shift(g *group) *group {
-	if g.Kind != Permit {
-		return g
-	}
-	for n := l.next(g); n != nil && n.front; n = l.next(n) {
-		if t := n.ticket; t != nil && !t.renewed && t.serves(g) {
-			t.group = nil
-			n.ticket = nil
-			l.assign(t, g)
-			g = n
-		}
-	}
-	return g
 }
 
 // shown is told that somebody sees the fence of h.

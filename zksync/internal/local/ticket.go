@@ -6,8 +6,9 @@ package local
 type Ticket struct {
 	kind   Kind
 	weight int64
-	try    bool // made for a call that does not wait
-	fixed  bool // it names its call for good: it serves no other
+	number int64 // in the order in which they were made
+	try    bool  // made for a call that does not wait
+	fixed  bool  // it names its call for good: it serves no other
 
 	moving  bool    // on its way to a turn: in line, or being renewed
 	renewed bool    // by a renewal, after a holder

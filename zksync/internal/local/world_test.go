@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // world is a path in ZooKeeper with the nodes that stand there, and the hands of
@@ -31,6 +32,7 @@ type node struct {
 	ticket *Ticket
 	kind   Kind
 	weight int64
+	after  *Ticket // a read node that stands beside the node of this one
 }
 
 const worldLimit = 3
@@ -50,7 +52,7 @@ func (w *world) wrong(format string, args ...any) {
 
 func (w *world) stand(g *group) *Ticket {
 	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try}
-	w.nodes = append(w.nodes, &node{t, g.Kind, g.Weight})
+	w.nodes = append(w.nodes, &node{ticket: t, kind: g.Kind, weight: g.Weight})
 	return t
 }
 
@@ -94,7 +96,9 @@ func (w *world) answer(c *Call) {
 	if c.err != nil || c.holder == nil {
 		return
 	}
-	w.inOrder(c)
+	if slices.Contains(w.calls, c) { // else its owner holds already
+		w.inOrder(c)
+	}
 	t := c.holder.ticket
 	w.most[t] = max(w.most[t], c.Handoff)
 }
@@ -142,18 +146,40 @@ func (w *world) turnOf(i int) bool {
 	case Permit:
 		return sum <= worldLimit
 	case Read:
-		return !slices.ContainsFunc(w.nodes[:i], func(n *node) bool { return n.kind.Alone() })
+		return !slices.ContainsFunc(w.nodes[:i], func(n *node) bool {
+			return n.kind.Alone() && (n.ticket == nil || n.ticket != w.nodes[i].after)
+		})
 	}
 	return i == 0
 }
 
 func (w *world) take(c *Call) {
+	if h := w.mine(c.Owner, c.Kind); h != nil {
+		w.own(h, c)
+		return
+	}
 	w.calls = append(w.calls, c)
 	if err := w.join(c); err != nil {
 		w.calls = w.calls[:len(w.calls)-1]
 		if !c.Try {
 			w.wrong("a call that waits was refused")
 		}
+	}
+}
+
+// own serves a call whose owner holds.
+func (w *world) own(h *Holder, c *Call) {
+	n := w.node(h.ticket)
+	switch {
+	case h.lost != nil || n == nil: // refused, or found lost by a look at the node
+		w.lose(h, errGone)
+	case h.kind == c.Kind:
+		w.enter(h, c)
+	case h.kind == Write && c.Kind == Read:
+		t := &Ticket{kind: Read}
+		at := slices.Index(w.nodes, n) + 1
+		w.nodes = slices.Insert(w.nodes, at, &node{ticket: t, kind: Read, after: h.ticket})
+		w.downgrade(t, c)
 	}
 }
 
@@ -218,12 +244,12 @@ func (w *world) renewal(t *Ticket, well bool) {
 	}
 }
 
-// mine is the ticket of the node at i, nil if that is somebody else's.
-func (w *world) mine(i int) *Ticket { return w.nodes[i].ticket }
+// ours is the ticket of the node at i, nil if that is somebody else's.
+func (w *world) ours(i int) *Ticket { return w.nodes[i].ticket }
 
 // comesTo reports whether the turn of the node at i can come to its ticket.
 func (w *world) comesTo(i int) bool {
-	t := w.mine(i)
+	t := w.ours(i)
 	return t != nil && t.moving && t.holder == nil && !t.renewed && w.turnOf(i)
 }
 
@@ -242,13 +268,13 @@ func (w *world) check() {
 			if h.ticket.holder != h {
 				w.wrong("a holder does not stand on its ticket")
 			}
-			if h.kind.Alone() && l.live > 1 {
-				w.wrong("%d hold beside one that holds alone", l.live)
+			if s := l.single; s != nil && s.lost == nil && s != h && (h.kind != Read || h.owner == "" || h.owner != s.owner) {
+				w.wrong("somebody holds beside one that holds alone")
 			}
 			if h.handles > 0 && !h.ticket.seen {
 				w.wrong("a ticket with a handle may be handed over")
 			}
-			if h.handles+int(h.levels) > 1 && h.handles > 0 {
+			if h.handles+int(h.levels) > 1 && h.handles > 0 && h.owner == "" {
 				w.wrong("a handle is shared")
 			}
 		} else {
@@ -346,4 +372,40 @@ func (w *world) exclusion() {
 // idle reports whether nothing is left.
 func (w *world) idle() bool {
 	return w.line.first() == nil && w.line.held.Len()+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes) == 0
+}
+
+// String shows who waits, who holds and which nodes stand.
+func (w *world) String() string {
+	var b strings.Builder
+	names := map[*Ticket]string{}
+	name := func(t *Ticket) string {
+		if t == nil {
+			return "-"
+		}
+		if names[t] == "" {
+			names[t] = fmt.Sprint("t", len(names))
+		}
+		s := names[t]
+		if t.renewed {
+			s += "~"
+		}
+		if t.seen {
+			s += "*"
+		}
+		return s
+	}
+	for _, n := range w.nodes {
+		fmt.Fprintf(&b, " [%d/%d %s]", n.kind, n.weight, name(n.ticket))
+	}
+	b.WriteString("\n   waits")
+	for g := w.line.first(); g != nil; g = w.next(g) {
+		fmt.Fprintf(&b, " {%d/%d x%d handle %t try %t owner %q budget %d front %t %s}", g.Kind, g.Weight, len(g.calls), g.Handle, g.Try, g.Owner, g.Handoff, g.front, name(g.ticket))
+	}
+	b.WriteString("\n   holds")
+	for e := w.line.held.Front(); e != nil; e = e.Next() {
+		h := e.Value.(*Holder)
+		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.lost != nil, h.ticket.turns, name(h.ticket))
+	}
+	fmt.Fprintf(&b, "\n   %d leave, %d are renewed", len(w.leaving), len(w.renewing))
+	return b.String()
 }
