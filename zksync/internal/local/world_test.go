@@ -12,19 +12,20 @@ type world struct {
 	*line
 	choose func(n int) int
 
-	nodes    []*node
-	leaving  []*Ticket        // deletions on their way
-	renewing []*Ticket        // renewals on their way
-	mustbe   map[*Ticket]bool // of these: nobody else may be in line
-	calls    []*Call          // that were taken in
-	answered map[*Call]int
-	back     map[*Call]bool   // had to stand in line again
-	again    map[*Ticket]bool // stood in line again, behind those who came later
-	count    map[*Ticket]int  // hand-overs since nobody else was known to wait
-	most     map[*Ticket]int  // the largest budget of those it served
-	users    map[*Ticket]int  // calls that were served on it
-	handed   int
-	bad      string
+	nodes        []*node
+	leaving      []*Ticket        // deletions on their way
+	renewing     []*Ticket        // renewals on their way
+	mustbe       map[*Ticket]bool // of these: nobody else may be in line
+	calls        []*Call          // that were taken in
+	answered     map[*Call]int
+	back         map[*Call]bool   // had to stand in line again
+	again        map[*Ticket]bool // stood in line again, behind those who came later
+	count        map[*Ticket]int  // hand-overs since nobody else was known to wait
+	most         map[*Ticket]int  // the largest budget of those it served
+	users        map[*Ticket]int  // calls that were served on it
+	handed       int
+	bad          string
+	wantsPermits bool
 }
 
 // node is a node in line; without a ticket it is somebody else's.
@@ -114,7 +115,8 @@ func (w *world) inOrder(c *Call) {
 		}
 		late := o.Kind.Alone() || c.Kind.Alone()
 		if c.Kind == Permit {
-			late = o.Weight > 0 && !w.back[o] && (o.group.ticket == nil || !o.group.ticket.renewed && !w.again[o.group.ticket])
+			t := o.group.ticket
+			late = o.Weight > 0 && !w.back[o] && (t == nil || !t.renewed && !w.again[t] && !w.comesTo(w.index(t)))
 		}
 		if late {
 			w.wrong("a call overtook an earlier one")
@@ -122,11 +124,13 @@ func (w *world) inOrder(c *Call) {
 	}
 }
 
+func (w *world) index(t *Ticket) int {
+	return slices.IndexFunc(w.nodes, func(n *node) bool { return n.ticket == t })
+}
+
 func (w *world) node(t *Ticket) *node {
-	for _, n := range w.nodes {
-		if n.ticket == t {
-			return n
-		}
+	if i := w.index(t); i >= 0 {
+		return w.nodes[i]
 	}
 	return nil
 }
@@ -249,6 +253,9 @@ func (w *world) ours(i int) *Ticket { return w.nodes[i].ticket }
 
 // comesTo reports whether the turn of the node at i can come to its ticket.
 func (w *world) comesTo(i int) bool {
+	if i < 0 {
+		return false
+	}
 	t := w.ours(i)
 	return t != nil && t.moving && t.holder == nil && !t.renewed && w.turnOf(i)
 }
