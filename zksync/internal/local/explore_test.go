@@ -84,6 +84,9 @@ func (x *explorer) events() (all []event) {
 				all = append(all, func(x *explorer) { x.left.losses--; x.broken(x.nodes[i], told) })
 			}
 		}
+		if t := n.ticket; x.left.failures > 0 && t != nil && t.moving && !t.renewed {
+			all = append(all, func(x *explorer) { x.left.failures--; x.refused(x.ours(i)) })
+		}
 		if x.comesTo(i) {
 			all = append(all, func(x *explorer) { x.turn(x.ours(i)) })
 		}

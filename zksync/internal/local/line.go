@@ -178,13 +178,11 @@ func (l *line) place(g *group) {
 	l.move(t)
 }
 
-// passes reports whether the lock goes from h to g without a turn when h ends.
+// passes reports whether the lock goes from h, who holds alone, to g without a turn
+// when h ends.
 func (l *line) passes(h *Holder, g *group) bool {
-	if h.kind == Permit {
-		return g.Kind == Permit && g.Weight > 0 && g.Weight <= h.ticket.weight && h.ticket.lends(h, g)
-	}
 	// Beside a writer's own readers its ticket can't go on: they read on.
-	return h.kind.Alone() && l.held.Len() == 1 && h.ticket.lends(h, g)
+	return l.held.Len() == 1 && h.ticket.lends(h, g)
 }
 
 func (l *line) assign(t *Ticket, g *group) { t.group, g.ticket = g, t }
@@ -261,10 +259,7 @@ func (l *line) contradicted(t *Ticket) *Holder {
 		}
 		return nil
 	}
-	if !t.kind.Alone() || l.live == 0 {
-		return nil
-	}
-	for e := l.held.Front(); e != nil; e = e.Next() {
+	for e := l.held.Front(); e != nil && t.kind.Alone() && l.live > 0; e = e.Next() {
 		if h := e.Value.(*Holder); h.lost == nil && h.ticket != t {
 			return h
 		}

@@ -25,11 +25,13 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		}
 		w.take(NewCall(want))
 	case n == 1 && !calm: // a call gives up
-		waiting := slices.DeleteFunc(slices.Clone(w.calls), func(c *Call) bool { return c.group == nil })
-		if len(waiting) > 0 {
-			c := waiting[r.IntN(len(waiting))]
+		if len(w.calls) > 0 {
+			c := w.calls[len(w.calls)-1-r.IntN(min(5, len(w.calls)))]
+			waits := c.group != nil
 			w.quit(c)
-			w.calls = slices.DeleteFunc(w.calls, func(o *Call) bool { return o == c })
+			if waits {
+				w.calls = slices.DeleteFunc(w.calls, func(o *Call) bool { return o == c })
+			}
 		}
 	case n == 2 && l.held.Len() > 0: // a level or a handle is given back
 		at := r.IntN(l.held.Len())
@@ -51,6 +53,13 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 	case n == 5 && !calm && len(w.nodes) > 0 && r.IntN(4) == 0:
 		if n := w.nodes[r.IntN(len(w.nodes))]; n.ticket != nil {
 			w.broken(n, r.IntN(2) == 0)
+		}
+	case n == 5 && !calm && r.IntN(8) == 0: // somebody is refused
+		for i := range w.nodes {
+			if t := w.ours(i); t != nil && t.moving && !t.renewed {
+				w.refused(t)
+				break
+			}
 		}
 	case n == 6 && len(w.leaving) > 0: // a deletion gets through
 		t := w.leaving[0]

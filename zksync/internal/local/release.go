@@ -193,12 +193,6 @@ func (l *line) failed(t *Ticket, err error) {
 	l.settle()
 }
 
-// shown is told that somebody sees the fence of h.
-func (l *line) shown(h *Holder) {
-	h.ticket.seen = true
-	l.settle()
-}
-
 // pays returns the holder of which a level is given back next: what was lost first,
 // then the newest. For an owner it is one of the owner's; for nobody it is an owner's
 // only if there is no other.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,15 +190,57 @@ func (w *world) own(h *Holder, c *Call) {
 
 // giveBack gives a level or a handle of a holder back.
 func (w *world) giveBack(h *Holder) {
-	switch {
-	case h.handles > 0:
+	if h.handles > 0 {
 		h.handles--
-	case h.kind == Permit:
-		h.levels = 0
-	default:
-		h.levels--
+		w.end(h)
+		return
 	}
-	w.end(h)
+	side := func(k Kind) bool { return k.Alone() == h.kind.Alone() }
+	owner := ""
+	if h.owner != "" && w.choose(2) == 0 {
+		owner = h.owner
+	}
+	paid := w.pays(side, owner)
+	w.fairlyPaid(paid, side, owner)
+	if paid == nil {
+		return
+	}
+	if paid.levels--; paid.kind == Permit {
+		paid.levels = 0
+	}
+	w.end(paid)
+}
+
+// fairlyPaid checks whose level it is that is given back: what was lost comes first,
+// then the newest; an owner pays for nobody else, and is paid for only if there is
+// nobody else.
+func (w *world) fairlyPaid(paid *Holder, side func(Kind) bool, owner string) {
+	if paid == nil {
+		w.wrong("nobody is paid for")
+		return
+	}
+	newer := false
+	for e := w.line.held.Back(); e != nil; e = e.Prev() {
+		h := e.Value.(*Holder)
+		if h.levels == 0 || !side(h.kind) {
+			continue
+		}
+		if newer = newer || h == paid; h == paid {
+			continue
+		}
+		switch {
+		case owner != "" && paid.owner != owner:
+			w.wrong("an owner pays for another one")
+		case owner != "" && h.owner != owner:
+		case owner == "" && h.owner == "" && paid.owner != "":
+			w.wrong("an owner is paid for though there is somebody else")
+		case (h.owner == owner) != (paid.owner == owner):
+		case h.lost != nil && paid.lost == nil:
+			w.wrong("what was lost is not paid first")
+		case (h.lost != nil) == (paid.lost != nil) && !newer:
+			w.wrong("the newest is not paid first")
+		}
+	}
 }
 
 // broken ends a node of ours by somebody's hand; told: the holder hears of it.
@@ -205,7 +248,7 @@ func (w *world) broken(n *node, told bool) {
 	w.nodes = slices.DeleteFunc(w.nodes, func(o *node) bool { return o == n })
 	t := n.ticket
 	switch {
-	case slices.Contains(w.leaving, t), slices.Contains(w.renewing, t):
+	case slices.Contains(w.leaving, t), t.renewed && t.holder == nil:
 	case t.moving && t.holder == nil:
 		w.nodes = append(w.nodes, n) // its entry stands in line again
 		w.again[t] = true
@@ -250,6 +293,13 @@ func (w *world) renewal(t *Ticket, well bool) {
 
 // ours is the ticket of the node at i, nil if that is somebody else's.
 func (w *world) ours(i int) *Ticket { return w.nodes[i].ticket }
+
+// refused ends the entry of a ticket in line with an error.
+func (w *world) refused(t *Ticket) {
+	w.failed(t, errRefused)
+}
+
+var errRefused = errors.New("refused")
 
 // comesTo reports whether the turn of the node at i can come to its ticket.
 func (w *world) comesTo(i int) bool {
