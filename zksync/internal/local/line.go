@@ -1,0 +1,345 @@
+package local
+
+import (
+	"container/list"
+	"errors"
+)
+
+// hands act for a line, which decides. They are called with the lock's mutex held,
+// and make no request before it is free.
+type hands interface {
+	stand(g *group) *Ticket      // begin to stand in ZooKeeper's line for g
+	renew(t *Ticket, alone bool) // make t fit for another holder, with its weight; alone: or fail if anybody else waits
+	leave(t *Ticket)             // delete the node, or stop waiting with it
+	watch(t *Ticket)             // hear of the node's end, as a hand-over needs
+	fit(t *Ticket) bool          // t may serve another holder at this moment
+	alone(t *Ticket) bool        // nobody outside this line is known to wait
+	answer(c *Call)              // the wait of c is over
+}
+
+// The errors of a line.
+var (
+	errBusy = errors.New("somebody else holds the lock")
+	errGone = errors.New("the lock's node is gone")
+)
+
+// maxStanding bounds how many permits' tickets stand in ZooKeeper's line.
+const maxStanding = 128
+
+// line is who waits for a lock in this process, and who holds it. It decides who is
+// next, which ticket serves whom, and what becomes of a ticket. It knows no mutex,
+// time, context or request: it is told what happened, and calls its hands. The
+// cost of a call is the same however many wait or hold.
+type line struct {
+	hands
+	limit int64 // of permits
+
+	waits list.List // of *group, in order
+	edge  *group    // the last of those in front; they may stand in ZooKeeper's line
+	sum   int64     // weights of the permits in front
+	stood int       // how many these are
+	tail  *group    // readers that one who comes now joins
+
+	held   list.List            // of *Holder, the oldest first; lost ones with levels included
+	live   int                  // of held, not lost
+	single *Holder              // of held, who holds alone, or has lost that and keeps its place
+	joined *Holder              // of held, the newest that readers share
+	owners map[string][]*Holder // of held, by owner
+	owed   int                  // of held, lost
+	moving int                  // tickets on their way to a turn
+
+	tickets int64 // that were made
+}
+
+func (l *line) first() *group {
+	if e := l.waits.Front(); e != nil {
+		return e.Value.(*group)
+	}
+	return nil
+}
+
+func (l *line) next(g *group) *group {
+	if g == nil {
+		return l.first()
+	}
+	if e := g.elem.Next(); e != nil {
+		return e.Value.(*group)
+	}
+	return nil
+}
+
+// join takes a call in. It is served, refused, or waits.
+func (l *line) join(c *Call) error {
+	if h := l.joinable(c.Want); h != nil && l.first() == nil && l.fit(h.ticket) {
+		h.ticket.turns++
+		l.admit(h, c)
+		return nil
+	}
+	if c.Try && (l.first() != nil || l.single != nil || c.Kind.Alone() && l.live > 0) {
+		return errBusy
+	}
+	if l.tail != nil && c.shares() {
+		l.tail.add(c)
+		l.settle()
+		return nil
+	}
+	g := &group{Want: c.Want}
+	g.add(c)
+	g.elem = l.waits.PushBack(g)
+	switch {
+	case c.shares():
+		l.tail = g
+	case c.Kind != Read:
+		l.tail = nil
+	}
+	l.settle()
+	return nil
+}
+
+// joinable returns a holder whose ticket may serve more readers.
+func (l *line) joinable(w Want) *Holder {
+	h := l.joined
+	if h == nil || l.single != nil || !w.shares() || !h.ticket.lends(h, &group{Want: w}) ||
+		h.ticket.renewed || h.ticket.turns >= min(h.handoff, w.Handoff) {
+		return nil
+	}
+	return h
+}
+
+// settle moves those who may hold next to the front, and sees to it that each of
+// them has a ticket or waits for the holder's.
+func (l *line) settle() {
+	for g := l.first(); g != nil && g.Kind == Permit && g.Weight == 0; g = l.first() {
+		l.remove(g)
+		l.answerAll(g) // it wanted its turn and nothing else
+	}
+	if l.blocked() {
+		return
+	}
+	for g := l.next(l.edge); g != nil && l.admits(g); g = l.next(l.edge) {
+		l.advance(g)
+		l.place(g)
+	}
+	if g := l.first(); g != nil && g.front && g.ticket == nil {
+		l.place(g)
+	}
+}
+
+// advance has g, which is in front or comes after it, belong to the front.
+func (l *line) advance(g *group) {
+	if g.front {
+		return
+	}
+	l.edge, g.front = g, true
+	if g.Kind == Permit {
+		l.sum += g.Weight
+		l.stood++
+	}
+}
+
+// blocked reports whether a lost holder keeps its place here. In ZooKeeper's line
+// nobody stands for this process then: it would hold up the others for nothing.
+func (l *line) blocked() bool { return l.single != nil && l.single.lost != nil }
+
+// admits reports whether g, which comes after the front, belongs to it: the first
+// one, readers after readers, and permits that may be granted together.
+func (l *line) admits(g *group) bool {
+	switch {
+	case l.edge == nil:
+		return true
+	case g.Kind == Permit:
+		return l.stood < maxStanding && l.sum+g.Weight <= l.limit
+	}
+	return g.Kind == Read && l.edge.Kind == Read
+}
+
+// place gives a group in front a ticket, unless it waits for the holder's.
+func (l *line) place(g *group) {
+	if g.Weight == 0 && g.Kind == Permit {
+		return
+	}
+	if h := l.single; h != nil && l.moving == 0 && l.passes(h, g) {
+		l.watch(h.ticket)
+		return
+	}
+	if h := l.joinable(g.Want); h != nil {
+		l.assign(h.ticket, g)
+		if l.fit(h.ticket) {
+			l.grant(h.ticket)
+			return
+		}
+		l.refresh(h.ticket, false, 0)
+		return
+	}
+	t := l.stand(g)
+	l.tickets++
+	t.number = l.tickets
+	l.assign(t, g)
+	l.move(t)
+}
+
+// passes reports whether the lock goes from h, who holds alone, to g without a turn
+// when h ends.
+func (l *line) passes(h *Holder, g *group) bool {
+	// Beside a writer's own readers its ticket can't go on: they read on.
+	return l.held.Len() == 1 && h.ticket.lends(h, g)
+}
+
+func (l *line) assign(t *Ticket, g *group) { t.group, g.ticket = g, t }
+
+func (l *line) move(t *Ticket) {
+	t.moving = true
+	l.moving++
+}
+
+// refresh has a ticket renewed.
+func (l *line) refresh(t *Ticket, alone bool, weight int64) {
+	l.move(t)
+	t.renewed, t.weight = true, weight
+	l.renew(t, alone)
+}
+
+// drop takes a ticket out of those on their way.
+func (l *line) drop(t *Ticket) {
+	if t.group != nil {
+		t.group.ticket = nil
+		t.group = nil
+	}
+	if t.moving {
+		t.moving = false
+		l.moving--
+	}
+}
+
+// remove takes a group out of the line.
+func (l *line) remove(g *group) {
+	if l.edge == g {
+		l.edge = nil
+		if e := g.elem.Prev(); e != nil {
+			l.edge = e.Value.(*group)
+		}
+	}
+	if g.front && g.Kind == Permit {
+		l.sum -= g.Weight
+		l.stood--
+	}
+	if l.tail == g {
+		l.tail = nil
+	}
+	g.front = false
+	l.waits.Remove(g.elem)
+}
+
+func (l *line) answerAll(g *group) {
+	for _, c := range g.calls {
+		c.group = nil
+		l.answer(c)
+	}
+}
+
+// turn gives the lock to those whom a ticket serves, now that its turn has come. A
+// ticket that has left meanwhile serves nobody.
+func (l *line) turn(t *Ticket) {
+	for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {
+		l.lose(h, errGone) // two can't be first: its node is gone
+	}
+	if !t.moving {
+		t.renewed = false // for nobody any more
+		return
+	}
+	l.grant(t)
+	l.settle()
+}
+
+// contradicted returns a live holder that can't be while it is the turn of t.
+func (l *line) contradicted(t *Ticket) *Holder {
+	if h := l.single; h != nil {
+		if h.lost == nil && h.ticket != t {
+			return h
+		}
+		return nil
+	}
+	for e := l.held.Front(); e != nil && t.kind.Alone() && l.live > 0; e = e.Next() {
+		if h := e.Value.(*Holder); h.lost == nil && h.ticket != t {
+			return h
+		}
+	}
+	return nil
+}
+
+// grant serves the group of a ticket.
+func (l *line) grant(t *Ticket) {
+	g := t.group
+	l.drop(t)
+	t.renewed = false
+	l.remove(g)
+	h := t.holder
+	if h == nil {
+		h = l.newHolder(t, g.Want)
+	} else {
+		t.turns++
+	}
+	for _, c := range g.calls {
+		c.group = nil
+		l.admit(h, c)
+	}
+}
+
+// admit serves a call on a holder.
+func (l *line) admit(h *Holder, c *Call) {
+	h.admit(c.Want)
+	c.holder = h
+	l.answer(c)
+}
+
+// newHolder makes a holder on a ticket.
+func (l *line) newHolder(t *Ticket, w Want) *Holder {
+	h := &Holder{ticket: t, kind: w.Kind, owner: w.Owner, shared: w.shares(), handoff: w.Handoff}
+	t.holder = h
+	h.elem = l.held.PushBack(h)
+	l.live++
+	switch {
+	case h.kind.Alone():
+		l.single = h
+	case h.shared:
+		l.joined = h
+	}
+	if h.owner != "" {
+		if l.owners == nil {
+			l.owners = make(map[string][]*Holder)
+		}
+		l.owners[h.owner] = append(l.owners[h.owner], h)
+	}
+	return h
+}
+
+// discard takes a holder out.
+func (l *line) discard(h *Holder) {
+	l.held.Remove(h.elem)
+	if h.lost == nil {
+		l.live--
+	} else {
+		l.owed--
+	}
+	if l.single == h {
+		l.single = nil
+	}
+	if l.joined == h {
+		l.joined = nil
+	}
+	if h.owner == "" {
+		return
+	}
+	mine := l.owners[h.owner]
+	for i, o := range mine {
+		if o == h {
+			mine = append(mine[:i:i], mine[i+1:]...)
+			break
+		}
+	}
+	if len(mine) == 0 {
+		delete(l.owners, h.owner)
+	} else {
+		l.owners[h.owner] = mine
+	}
+}

@@ -1,0 +1,222 @@
+package local
+
+// end is told that levels or a handle of h were given back. It reports whether the
+// holder has ended.
+func (l *line) end(h *Holder) bool {
+	if !h.over() {
+		return false
+	}
+	l.discard(h)
+	t := h.ticket
+	t.holder = nil
+	switch {
+	case h.lost != nil: // its ticket has left
+	case t.moving: // it is being renewed for those who wait
+	default:
+		if g := l.heir(h); g != nil {
+			l.handOver(h, g)
+		} else {
+			l.leave(t)
+		}
+	}
+	l.settle()
+	return true
+}
+
+// heir returns who gets the ticket of a holder that has ended.
+func (l *line) heir(h *Holder) *group {
+	g := l.first()
+	if h.kind != Permit {
+		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, g) {
+			return g
+		}
+		return nil
+	}
+	for g != nil && g.ticket != nil && g.ticket.renewed {
+		g = l.next(g) // it gets another one
+	}
+	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, g) {
+		return nil
+	}
+	return g
+}
+
+// handOver gives the ticket of a holder that has ended to g: at once, or when it
+// has been renewed.
+func (l *line) handOver(h *Holder, g *group) {
+	t, budget := h.ticket, min(h.handoff, g.Handoff)
+	if t.turns >= budget && l.alone(t) {
+		t.turns = 0
+	}
+	spare, then := g.ticket, l.next(g)
+	if spare != nil {
+		if t.turns >= budget {
+			l.leave(t) // others may come between now: g stands in line already
+			return
+		}
+		l.drop(spare)
+	}
+	l.assign(t, g)
+	switch {
+	case t.turns >= budget:
+		l.refresh(t, true, g.Weight)
+	case g.Weight == t.weight && l.fit(t):
+		t.turns++
+		l.grant(t)
+	default:
+		t.turns++
+		l.refresh(t, false, g.Weight)
+	}
+	if spare != nil {
+		l.reuse(spare, then)
+	}
+}
+
+// reuse gives a ticket in line, whose group needs it no more, to the group that came
+// after that one; of permits this one's goes to the next, and so on, so that each
+// moves up. What can't be used leaves.
+func (l *line) reuse(t *Ticket, g *group) {
+	if t.holder != nil {
+		return // it stays under its holder
+	}
+	for ; g != nil && t.serves(g); g = l.next(g) {
+		old := g.ticket
+		switch {
+		case old != nil && old.renewed:
+			continue // it gets that one
+		case old != nil && (g.Kind != Permit || old.number < t.number), !g.front && (l.blocked() || !l.admits(g)):
+			l.leave(t)
+			return
+		}
+		l.advance(g)
+		if old != nil {
+			l.drop(old)
+		}
+		l.assign(t, g)
+		l.move(t)
+		if old == nil {
+			return
+		}
+		t = old
+	}
+	l.leave(t)
+}
+
+// lose ends a holder whose node or session is gone. Handles end at once. Levels
+// have nobody to tell: a holder that was alone keeps its place here until they have
+// been given back, others are owed and hold up nobody.
+func (l *line) lose(h *Holder, why error) {
+	if h.lost != nil || h.over() {
+		return
+	}
+	h.lost, h.handles = why, 0
+	l.live--
+	l.owed++
+	if l.joined == h {
+		l.joined = nil
+	}
+	t := h.ticket
+	joiners := t.group
+	l.drop(t)
+	t.holder = nil
+	switch {
+	case h.levels == 0:
+		l.discard(h)
+	case l.single == h:
+		l.retreat()
+	}
+	l.leave(t)
+	if joiners != nil && joiners.front {
+		l.place(joiners)
+	}
+	l.settle()
+}
+
+// retreat takes everybody out of ZooKeeper's line.
+func (l *line) retreat() {
+	for g := l.first(); g != nil && g.front; g = l.next(g) {
+		if t := g.ticket; t != nil {
+			l.drop(t)
+			l.leave(t)
+		}
+		g.front = false
+	}
+	l.edge, l.sum, l.stood = nil, 0, 0
+}
+
+// quit takes out a call that gives up.
+func (l *line) quit(c *Call) {
+	g := c.group
+	if g == nil {
+		return // answered
+	}
+	if g.remove(c); len(g.calls) > 0 {
+		return
+	}
+	t, then := g.ticket, l.next(g)
+	if t != nil {
+		l.drop(t)
+	}
+	l.remove(g)
+	if t != nil {
+		l.reuse(t, then)
+	}
+	l.settle()
+}
+
+// failed is told that a ticket has ended without a turn. Those who had it made end
+// with err; those for whom it was to be renewed, and all if err is nil, stand in line
+// with another one before it leaves.
+func (l *line) failed(t *Ticket, err error) {
+	if !t.moving {
+		t.renewed = false // for nobody any more, or it has left
+		return
+	}
+	g, renewed := t.group, t.renewed
+	l.drop(t)
+	t.renewed = false
+	if t.holder != nil {
+		t.seen = true // nobody else is to try
+	}
+	if err != nil && !renewed {
+		l.remove(g)
+		for _, c := range g.calls {
+			c.err = err
+		}
+		l.answerAll(g)
+	} else {
+		l.place(g)
+	}
+	if t.holder == nil {
+		l.leave(t)
+	}
+	l.settle()
+}
+
+// pays returns the holder of which a level is given back next: what was lost first,
+// then the newest. For an owner it is one of the owner's; for nobody it is an owner's
+// only if there is no other.
+func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
+	better := func(h, o *Holder) bool {
+		switch {
+		case o == nil:
+			return true
+		case (h.owner == owner) != (o.owner == owner):
+			return h.owner == owner
+		}
+		return h.lost != nil && o.lost == nil
+	}
+	for e := l.held.Back(); e != nil; e = e.Prev() {
+		h := e.Value.(*Holder)
+		if h.levels == 0 || !ok(h.kind) || owner != "" && h.owner != owner {
+			continue
+		}
+		if better(h, paid) {
+			paid = h
+		}
+		if paid.owner == owner && (paid.lost != nil || l.owed == 0) {
+			break
+		}
+	}
+	return paid
+}

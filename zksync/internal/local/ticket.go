@@ -1,0 +1,30 @@
+package local
+
+// Ticket is a node of ours in ZooKeeper's line, with all that is known of it. It
+// outlives the call that it was made for: another call may take its place in
+// line, and a holder may hand it over.
+type Ticket struct {
+	kind   Kind
+	weight int64
+	number int64 // in the order in which they were made
+	try    bool  // made for a call that does not wait
+	fixed  bool  // it names its call for good: it serves no other
+
+	moving  bool    // on its way to a turn: in line, or being renewed
+	renewed bool    // by a renewal, after a holder
+	group   *group  // whom it will serve when its turn comes
+	holder  *Holder // who stands on it
+	turns   int     // hand-overs since nobody else was known to wait
+	seen    bool    // somebody has seen its fence, or a renewal failed: it serves nobody else
+}
+
+// serves reports whether a ticket on its way can be given to g.
+func (t *Ticket) serves(g *group) bool {
+	return t.kind == g.Kind && t.weight == g.Weight && !t.try && !t.fixed && t.holder == nil &&
+		!g.Handle && !g.Try && (g.Kind != Read || g.shares())
+}
+
+// lends reports whether the ticket under a holder may serve g next.
+func (t *Ticket) lends(h *Holder, g *group) bool {
+	return t.kind == g.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && g.plain()
+}
