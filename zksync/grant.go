@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -79,10 +78,6 @@ func (l *lock) drive(ctx context.Context, r *run, step func(context.Context) err
 		l.requeue(r)
 	}
 	removed := make(chan struct{})
-	if errors.Is(err, errSuperseded) && defect.On(defect.ForgottenDelete) {
-		l.s.cleanup(-1) // advanceLocked has counted it
-		return
-	}
 	l.mu.Lock()
 	if t := r.on; t != nil && (!t.over || t.lost != nil) {
 		// The entry is a tenure's still, or goes with its loss.

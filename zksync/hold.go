@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -52,9 +51,6 @@ func (t *tenure) openLocked() *Hold {
 	}
 	if t.guard == nil {
 		nodes := t.e.Nodes()
-		if defect.On(defect.FirstPart) {
-			nodes = nodes[:1]
-		}
 		t.guard = t.l.s.conn.Guard(nodes, h.session, t.end)
 		for _, node := range nodes {
 			go t.look(node)

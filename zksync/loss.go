@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -73,7 +72,7 @@ func (t *tenure) loseLocked(reason error) (x loss) {
 	for h := range t.holds {
 		contexts = append(contexts, h.endLocked(t.lost))
 	}
-	plain := t.plain > 0 && !defect.On(defect.FreedLoss)
+	plain := t.plain > 0
 	t.holds = nil
 	var freed after
 	switch {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -48,9 +47,7 @@ func NewMulti(locks ...Locker) *Multi {
 	if m.s == nil {
 		panic("zksync: NewMulti without a lock")
 	}
-	if !defect.On(defect.OneByOne) {
-		slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })
-	}
+	slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })
 	m.full = multiKey(m.cfg.parts)
 	m.mode, m.kind = ModeMulti, znode.Read
 	for _, p := range m.cfg.parts { // of read sides alone several hold at a time

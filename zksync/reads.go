@@ -3,7 +3,6 @@ package zksync
 import (
 	"context"
 
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -235,9 +234,6 @@ func (l *lock) levelLocked(o Owner) (found *tenure, some bool) {
 			case o.IsZero() && found == nil:
 				found = t // an owner's, if there is no other
 			}
-		}
-		if found != nil && defect.On(defect.OthersDebt) {
-			break
 		}
 	}
 	return found, some

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -49,9 +48,6 @@ type tenure struct {
 func (t *tenure) passes(w *waiter) bool {
 	if t.kind != w.kind || t.kind == znode.Read || t.kind == znode.Permit || len(t.l.reads) > 0 {
 		return false // reads: the owner goes on reading beside the node
-	}
-	if defect.On(defect.SharedHold) {
-		return t.handoff > 0 && !w.acq.Try && t.e.Fence() != 0
 	}
 	return !t.exposed && t.handoff > 0 && !w.hold && !w.acq.Try && w.handoff > 0
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // given is a level that was given back, and what is left to do for it: then, and
@@ -108,13 +107,13 @@ func (l *lock) reenter(w *waiter, t *tenure) error {
 			defer l.mu.Unlock()
 			return t.lost
 		}
-		alive, guarded := c.Alive(t.e.Session()) || defect.On(defect.BlindReentry), t.guard != nil
+		alive, guarded := c.Alive(t.e.Session()), t.guard != nil
 		if w.hold && !t.exposed {
 			t.exposed = true
 			l.advanceLocked() // nobody may wait for a hand-over any more
 		}
 		known := !w.hold || t.e.Fence() != 0
-		sure := !w.hold || guarded || confirmed || defect.On(defect.BlindReentry)
+		sure := !w.hold || guarded || confirmed
 		if alive && known && sure {
 			w.ten = t
 			if w.hold {

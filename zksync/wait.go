@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -85,8 +84,6 @@ func (l *lock) acquire(w *waiter) error {
 		if w.waits {
 			err = l.wait(w)
 			l.left(w)
-		} else if err == nil && defect.On(defect.BlindReentry) {
-			return nil
 		}
 		if err != nil || l.s.conn.Alive(w.ten.e.Session()) {
 			return err
@@ -102,7 +99,7 @@ func (l *lock) acquire(w *waiter) error {
 //
 //go:noinline
 func (l *lock) join(w *waiter) error {
-	if w.call.Err() != nil && !defect.On(defect.DoneAcquires) {
+	if w.call.Err() != nil {
 		return ctxErr(w.call) // a done context never acquires
 	}
 	w.ready = make(chan struct{})
@@ -149,7 +146,7 @@ func (l *lock) wait(w *waiter) error {
 	switch {
 	case w.news != nil:
 		return l.listen(w)
-	case done == nil, defect.On(defect.DoneAcquires) && w.call.Err() != nil:
+	case done == nil:
 		<-w.ready
 		return w.over()
 	}
@@ -187,7 +184,7 @@ func (l *lock) listen(w *waiter) error {
 //
 //go:noinline
 func (w *waiter) over() error {
-	if w.err == nil && w.call.Err() != nil && !defect.On(defect.DoneAcquires) {
+	if w.err == nil && w.call.Err() != nil {
 		return ctxErr(w.call) // granted after the end: given back
 	}
 	w.granted = w.err == nil
@@ -223,7 +220,7 @@ func (l *lock) abandon(w *waiter) {
 	select {
 	case <-w.ready:
 		l.mu.Unlock()
-		if w.err == nil && !defect.On(defect.NoUndo) {
+		if w.err == nil {
 			l.undo(w)
 		}
 		return
@@ -232,11 +229,10 @@ func (l *lock) abandon(w *waiter) {
 	r := l.runLocked(w)
 	l.noteLocked(w)
 	l.queue.Remove(w.elem)
-	switch {
-	case w.kind == znode.Permit:
+	if w.kind == znode.Permit {
 		l.withdrawLocked(r)
 		l.nothingsLocked()
-	case !defect.On(defect.NoPassOn):
+	} else {
 		l.advanceLocked()
 	}
 	cancelled := r != nil && !slices.Contains(l.runs, r)

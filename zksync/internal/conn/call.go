@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // Outcome is what an error says of the request.
@@ -127,7 +125,7 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ran.After = c.state
-	if (quorum || defect.On(defect.ClockOfReads)) && proves(err) && ran.Session() != 0 {
+	if quorum && proves(err) && ran.Session() != 0 {
 		c.answered = time.Now()
 		c.contact = later(c.contact, start)
 	}
@@ -318,13 +316,6 @@ func (c *Conn) check(paths []string) (at int, why error, ran Ran, err error) {
 		return 0, nil, ran, err
 	}
 	ran, err = c.doUnbound(true, func(zc *zk.Conn) error {
-		if defect.On(defect.ClockOfReads) {
-			ok, _, err := zc.Exists(paths[0])
-			if err == nil && !ok {
-				err = zk.ErrNoNode
-			}
-			return err
-		}
 		res, err := zc.Multi(ops...)
 		at = slices.IndexFunc(res, func(r zk.MultiResponse) bool { return r.Error != nil })
 		return err

@@ -247,7 +247,7 @@ func (c *Conn) setLocked(st State) {
 	}
 	c.state = st
 	c.state.Expired = false
-	if !st.Up && !(keepsWatches() && st.Session != 0) {
+	if !st.Up {
 		c.dropWatchesLocked()
 	}
 	c.announceLocked()
@@ -271,9 +271,7 @@ func (c *Conn) up(l *link, session int64, timeout time.Duration, proof time.Time
 		return
 	}
 	c.timeout = timeout
-	if !(keepsWatches() && c.state.Session == session) {
-		c.dropWatchesLocked()
-	}
+	c.dropWatchesLocked()
 	c.setLocked(State{Session: session, Epoch: c.state.Epoch + 1, Up: true, Server: l.server()})
 	if !proof.IsZero() {
 		c.contact = proof

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
@@ -148,8 +147,6 @@ func (f *framed) check(payload []byte) error {
 	h, body, err := wire.ParseReplyHeader(payload)
 	if err == nil && h.Xid == wire.XidEvent {
 		err = wire.CheckEvent(body)
-	} else if err == nil && h.Xid == wire.XidPing && defect.On(defect.ClockOfPings) {
-		f.l.c.heard()
 	} else if err == nil && h.Xid >= 0 {
 		f.l.see(h.Zxid, payload)
 		f.mu.Lock()

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // Why a guard reports a loss.
@@ -48,21 +46,7 @@ func (c *Conn) aliveLocked(session int64) bool {
 }
 
 // patience is how long a session counts as alive after the last proof.
-func patience(t time.Duration) time.Duration {
-	if defect.On(defect.LaterLoss) {
-		return 2 * t
-	}
-	return t / 2
-}
-
-// heard counts a ping as a proof, which is a mistake to be made on demand.
-func (c *Conn) heard() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.state.Up {
-		c.contact = time.Now()
-	}
-}
+func patience(t time.Duration) time.Duration { return t / 2 }
 
 // Guard asks for the life of a session to be proven every sixth of its
 // timeout, with a transaction that names nodes.

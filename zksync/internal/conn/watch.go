@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // keepData bounds the data that a watch keeps of its node.
@@ -83,10 +81,6 @@ func (c *Conn) WatchChildren(path string) (*Watch, error) {
 func (c *Conn) watch(key watchKey) (*Watch, error) {
 	c.mu.Lock()
 	w := c.watches[key]
-	if w != nil && c.stale(w) {
-		c.endLocked(w, 0)
-		w = nil
-	}
 	if w == nil {
 		w = &Watch{Path: key.path, Since: time.Now(), key: key, armed: make(chan struct{}), done: make(chan struct{})}
 		c.watches[key] = w // before the request: its event may overtake us
@@ -164,23 +158,13 @@ func (c *Conn) fire(path string, event zk.EventType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	deleted := event == zk.EventNodeDeleted
-	if w := c.watches[watchKey{path: path}]; w != nil && !c.deaf(w) && (deleted || event == zk.EventNodeDataChanged) {
+	if w := c.watches[watchKey{path: path}]; w != nil && (deleted || event == zk.EventNodeDataChanged) {
 		c.endLocked(w, event)
 	}
 	if w := c.watches[watchKey{path, true}]; w != nil && (deleted || event == zk.EventNodeChildrenChanged) {
 		c.endLocked(w, event)
 	}
 }
-
-// keepsWatches, stale and deaf are for mistakes to be made on demand.
-func keepsWatches() bool { return defect.On(defect.KeptWatches) || defect.On(defect.LongWatches) }
-
-func (c *Conn) stale(w *Watch) bool { return defect.On(defect.LongWatches) && c.earlier(w) }
-
-func (c *Conn) deaf(w *Watch) bool { return defect.On(defect.KeptWatches) && c.earlier(w) }
-
-// earlier reports whether a watch was set on a connection before this one.
-func (c *Conn) earlier(w *Watch) bool { return w.Epoch != 0 && w.Epoch != c.state.Epoch }
 
 func (c *Conn) dropWatchesLocked() {
 	for _, w := range c.watches {

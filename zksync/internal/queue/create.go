@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -24,14 +23,7 @@ func (e *Entry) create(ctx context.Context) error {
 		e.own(znode.NewGUID())
 		paths, data := e.paths(e.guid), e.wanted()
 		e.tries(paths)
-		made, ran, err := e.c.Create(paths[:e.together()], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
-		for _, p := range paths[e.together():] {
-			var next []string
-			if err == nil {
-				next, ran, err = e.c.Create([]string{p}, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
-				made = append(made, next...)
-			}
-		}
+		made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 		switch {
 		case err == nil && ran.Session() != 0:
 			e.stands(ran.Session(), made, data)
@@ -39,9 +31,6 @@ func (e *Entry) create(ctx context.Context) error {
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Made, perhaps; by the session before or by the one after (G3).
 			cerr := err
-			if defect.On(defect.NoLookup) {
-				break
-			}
 			e.ran, e.sent, e.made = ran, data, nil
 			if err == nil {
 				e.made = made
@@ -80,15 +69,6 @@ func (e *Entry) paths(g znode.GUID) []string {
 	return paths
 }
 
-// together is how many of the nodes one transaction makes: all, but for the defect
-// OneByOne.
-func (e *Entry) together() int {
-	if defect.On(defect.OneByOne) {
-		return 1
-	}
-	return len(e.order.Places)
-}
-
 // resolve finds out what became of a create whose outcome is not known, and
 // takes over the nodes if they are of the present session.
 func (e *Entry) resolve() (found bool, err error) {
@@ -114,7 +94,7 @@ func (e *Entry) trace() (found bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if st.Session != e.ran.Before.Session && st.Session != e.ran.After.Session && !defect.On(defect.NoOwnerCheck) {
+		if st.Session != e.ran.Before.Session && st.Session != e.ran.After.Session {
 			e.tries(nil)
 			return false, nil // every session it may belong to is over
 		}
@@ -134,12 +114,9 @@ func (e *Entry) trace() (found bool, err error) {
 		switch {
 		case err == nil:
 			e.mu.Lock()
-			e.session = ownerOf(stat, st.Session)
+			e.session = stat.EphemeralOwner
 			e.mu.Unlock()
 		case errors.Is(err, zk.ErrNoNode):
-			if defect.On(defect.ForgottenParts) {
-				e.leaves(nil)
-			}
 			return false, nil // deleted by hand, perhaps: the others may stand
 		case conn.Classify(err) != conn.Answered:
 			continue
@@ -161,10 +138,7 @@ func (e *Entry) find() (nodes []string, sure bool, err error) {
 		return e.made, true, nil
 	}
 	for _, p := range e.order.Places {
-		var err error
-		if !defect.On(defect.NoSync) {
-			_, err = e.c.Sync(p.Parent)
-		}
+		_, err := e.c.Sync(p.Parent)
 		var names []string
 		if err == nil || errors.Is(err, zk.ErrNoNode) {
 			names, _, err = e.c.Children(p.Parent)

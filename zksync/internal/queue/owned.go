@@ -3,9 +3,6 @@ package queue
 import (
 	"sync"
 
-	"github.com/go-zookeeper/zk"
-
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -25,14 +22,6 @@ func (e *Entry) disown() {
 		e.owned = false
 		owned.Delete(e.guid)
 	}
-}
-
-// ownerOf is the session that owns a node, which should be the one given.
-func ownerOf(stat *zk.Stat, session int64) int64 {
-	if defect.On(defect.NoOwnerCheck) {
-		return session
-	}
-	return stat.EphemeralOwner
 }
 
 // sweep deletes a node of this process that nobody answers for, if it is of a

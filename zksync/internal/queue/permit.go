@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -45,7 +44,7 @@ func Fits(line []znode.Name, own int) Verdict {
 		case waits >= 0:
 			return Verdict{Watch: waits, Place: place}
 		default:
-			return Verdict{Watch: last, Crowd: !defect.On(defect.OneHolder), Place: place}
+			return Verdict{Watch: last, Crowd: true, Place: place}
 		}
 	}
 	return Verdict{Held: true}
@@ -126,7 +125,7 @@ func firstPermit(line []znode.Name) znode.Name {
 // announce tells the permit behind, if there is one, that ours has got in: it
 // may watch our node for that. It is told until it has been, as a deletion is.
 func (e *Entry) announce(line []znode.Name, own int) {
-	if line[own].Kind != znode.Permit || defect.On(defect.TouchLost) {
+	if line[own].Kind != znode.Permit {
 		return
 	}
 	for _, n := range line[own+1:] {
@@ -150,7 +149,7 @@ func (e *Entry) touch(node string) {
 		if err == nil && e.Node() == node {
 			e.setSaid(said, stats[0].Version)
 		}
-		if conn.Classify(err) == conn.Answered || errors.Is(err, conn.ErrClosed) || defect.On(defect.TouchOnce) {
+		if conn.Classify(err) == conn.Answered || errors.Is(err, conn.ErrClosed) {
 			return
 		}
 	}
@@ -184,10 +183,6 @@ func (e *Entry) Shrink(rest func() int64) error {
 		}
 		if st.Session != e.session {
 			return conn.ErrSessionOver
-		}
-		if defect.On(defect.ShrinkGap) {
-			_, _ = e.c.Delete(old)
-			_, _, _ = e.c.Create([]string{old}, nil, zk.FlagEphemeral, e.order.ACL) // for Replace to find
 		}
 		data, version := e.saidAt()
 		e.either(old, node)

@@ -14,7 +14,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -277,7 +276,7 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 				strange = append(strange, n)
 			}
 			continue
-		case name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID) && !defect.On(defect.NoSweep):
+		case name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID):
 			go sweep(e.c, path.Join(p.Parent, n), name.GUID)
 		}
 		line = append(line, name)
@@ -331,7 +330,7 @@ func (e *Entry) wait(ctx context.Context) error {
 	ends, _ := e.c.State()
 	// Each place was seen at its own time: quick is at about one, on one connection.
 	quick := !waited && began.Up && ends.Epoch == began.Epoch && time.Since(start) < e.c.Timeout()/6
-	if quick || defect.On(defect.UnprovenParts) {
+	if quick {
 		return nil
 	}
 	for p := (pause{}); ; p.wait(ctx) {

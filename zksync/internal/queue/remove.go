@@ -7,7 +7,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // Remove deletes the entry's nodes and returns once they are known to be gone,
@@ -95,16 +94,10 @@ func (e *Entry) removeNode(node string, torn bool) error {
 			if torn {
 				return errTorn
 			}
-			if defect.On(defect.SilentLoss) {
-				return nil
-			}
 			return conn.ErrNodeGone
 		case conn.Classify(err) == conn.Answered:
 			return err // a refusal stays one (lesson 45)
 		case conn.Classify(err) == conn.Unknown:
-			if defect.On(defect.DeleteOnce) {
-				return nil
-			}
 			unknown = true
 		}
 	}

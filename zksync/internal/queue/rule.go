@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
-	"github.com/zklocker/go-zksync/zksync/internal/znode"
-)
+import "github.com/zklocker/go-zksync/zksync/internal/znode"
 
 // Verdict is what a rule says of a place in line.
 type Verdict struct {
@@ -30,5 +27,5 @@ func First(line []znode.Name, own int) Verdict {
 		return Verdict{Held: true}
 	}
 	// A write node may end because a read node of its holder took its place.
-	return Verdict{Watch: own - 1, Sole: own == 1 && (line[0].Kind != znode.Write || defect.On(defect.WriteTurn))}
+	return Verdict{Watch: own - 1, Sole: own == 1 && line[0].Kind != znode.Write}
 }

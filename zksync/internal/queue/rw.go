@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -19,11 +18,6 @@ import (
 func NoWriter(line []znode.Name, own int) Verdict {
 	for i := own - 1; i >= 0; i-- {
 		if line[i].Kind != znode.Read {
-			for j := len(line) - 1; j > i && defect.On(defect.LaterWriter); j-- {
-				if line[j].Kind != znode.Read {
-					return Verdict{Watch: j}
-				}
-			}
 			return Verdict{Watch: i}
 		}
 	}
@@ -41,9 +35,7 @@ func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 	e.own(znode.NewGUID())
 	node := path.Join(parent, znode.Prefix(znode.Read, e.guid)+seq)
 	e.stands(w.session, []string{node}, e.order.Data)
-	if e.fence.Store(w.Fence()); defect.On(defect.ReadFence) {
-		defer func() { _ = e.learn(0) }()
-	}
+	e.fence.Store(w.Fence())
 	for p := (pause{}); ; p.wait(ctx) {
 		st, err := e.c.Await(ctx)
 		if err != nil {
@@ -51,9 +43,6 @@ func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 		}
 		if st.Session != e.session {
 			return conn.ErrSessionOver
-		}
-		if defect.On(defect.DowngradeGap) {
-			return e.create(ctx)
 		}
 		ran, err := e.c.CreateBeside(w.nodes[0], node, e.order.Data, e.order.ACL)
 		if errors.Is(err, zk.ErrNodeExists) {

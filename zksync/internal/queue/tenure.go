@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // ErrNotAlone is returned by Renew when somebody else is in line.
@@ -46,7 +45,7 @@ func (e *Entry) fresh(w *conn.Watch) bool {
 // Fit reports whether the entry may serve another tenure at this moment: its
 // node is watched, nothing has been heard of it, and its session is alive.
 func (e *Entry) Fit(l Lease) bool {
-	return e.fresh(l.own) && e.c.Alive(e.session) || defect.On(defect.BlindHandoff)
+	return e.fresh(l.own) && e.c.Alive(e.session)
 }
 
 // Alone reports whether nobody else is known to stand in line: nothing has been

@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -51,7 +50,7 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 		if err := e.limits(line, own); err != nil {
 			return waited, err
 		}
-		if v.Held || defect.On(defect.JoinedLocal) && e.local(i, line[v.Watch].Raw) {
+		if v.Held {
 			switch err := e.certify(i); {
 			case err == nil:
 				e.announce(line, own)
@@ -85,15 +84,6 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 			return waited, err
 		}
 	}
-}
-
-// local is for the defect JoinedLocal: a part of a Multi waits for our own session.
-func (e *Entry) local(i int, blocker string) bool {
-	if len(e.nodes) == 1 {
-		return false
-	}
-	st, _, err := e.c.Stat(path.Join(e.order.Places[i].Parent, blocker))
-	return err == nil && st.EphemeralOwner == e.session
 }
 
 // place is the place in line of the node at own: 1 is the next.
@@ -161,11 +151,6 @@ func (v *view) find(line []znode.Name, mine string) error {
 			return nil
 		}
 	}
-	if defect.On(defect.OwnMissing) {
-		own, _ := znode.Parse(mine)
-		v.line = append([]znode.Name{own}, line...)
-		return nil
-	}
 	return errAgain // lesson 27
 }
 
@@ -184,20 +169,11 @@ func (e *Entry) watchOwn(i int) (*conn.Watch, error) {
 		return nil, errAgain
 	case err != nil:
 		return nil, err
-	case ownerOf(&w.Stat, e.session) != e.session:
+	case w.Stat.EphemeralOwner != e.session:
 		return nil, errAgain
 	}
-	e.fence.Store(fenceOf(e.nodes[i], w.Stat.Czxid))
+	e.fence.Store(w.Stat.Czxid) // which grows whatever becomes of the parent
 	return w, nil
-}
-
-// fenceOf is the fence of a node: what grows whatever becomes of the parent.
-func fenceOf(node string, czxid int64) int64 {
-	if defect.On(defect.SequenceFence) {
-		name, _ := znode.Parse(path.Base(node))
-		return name.Seq + 1
-	}
-	return czxid
 }
 
 // certify is the last look before a grant on a listing that shows our node: the
@@ -329,9 +305,6 @@ func (e *Entry) turned(wb, wo *conn.Watch, local bool) bool {
 	_, deleted := wb.Over()
 	over, _ := wo.Over()
 	st, _ := e.c.State()
-	if defect.On(defect.ZeroReadGrant) {
-		return deleted && !local && !over
-	}
 	return deleted && !local && !over && e.c.Ordered() && wb.Epoch == wo.Epoch &&
 		st.Up && st.Epoch == wb.Epoch && st.Session == e.session
 }

@@ -6,7 +6,7 @@
 //	go test ./zksync/internal/sim -sim.duration=3m -sim.first=0 -v    other programs each time, as many as there is time for
 //	go test ./zksync/internal/sim -sim.full -sim.programs=10000 -v    4 sessions of 4 goroutines in every program
 //	go test ./zksync/internal/sim -sim.kind=kazoo -sim.programs=1000  programs of one kind
-//	go test -tags zksyncdefects ./zksync/internal/sim                 also that each deliberate mistake is found
+//	ZKSYNC_LONG=1 go test ./zksync/internal/sim -v                    also that each deliberate mistake is found
 //
 // A seed makes a program: what each goroutine calls and for how long it works,
 // which process crashes or closes when, and which faults are done to whom. The
@@ -62,6 +62,24 @@
 // left as a test of its own in regress_test.go: seeds mean other programs as soon
 // as the generator changes.
 //
-// Under the tag zksyncdefects the environment variable ZKSYNC_DEFECT makes the
-// library err in any test: names as in package defect, with commas between.
+// # Deliberate mistakes
+//
+// A simulation that finds nothing may look at nothing. The lists in mistakes_*_test.go
+// name mistakes that a lock library can make, and the edits of the library that make
+// them; the library has no code for them. An edit replaces a text of a file, which it
+// has to find exactly once, by one that errs where mistake("Name") is true.
+// TestMistakesApply shows that all edits fit, and names each one that does not:
+// adapt it to the text that now stands there. TestMistakesAreFound compiles the
+// simulation once, with all edits in an overlay (see "go help build"), and runs it
+// once for each mistake, which has to make a program fail that passes without it.
+//
+// This shows one mistake, the program that finds it, and its trace:
+//
+//	go test ./zksync/internal/sim -v -run TestMistakesAreFound -sim.mistake=NoSync
+//
+// This leaves the overlay in a directory. With it any test can be run with mistakes,
+// which the environment variable ZKSYNC_MISTAKE names, with commas between:
+//
+//	go test ./zksync/internal/sim -run TestMistakesApply -sim.overlay=/tmp/mistakes
+//	ZKSYNC_MISTAKE=NoSync,NoSweep go test -overlay=/tmp/mistakes/overlay.json ./zksync
 package sim

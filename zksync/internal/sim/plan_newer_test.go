@@ -61,12 +61,15 @@ func (p plan) kindName() string {
 
 // kindNames are the kinds of programs there are.
 func kindNames() []string {
-	names := append([]string{"mutexes"}, families...)
+	names := olderKinds()
 	for _, k := range newerKinds {
 		names = append(names, k.name)
 	}
 	return names
 }
+
+// olderKinds are the kinds of the seeds below newer.
+func olderKinds() []string { return append([]string{"mutexes"}, families...) }
 
 // seedOf is the n-th seed of a run: every second one is of the newer kinds.
 func seedOf(first, n uint64) uint64 {

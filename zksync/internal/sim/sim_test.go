@@ -23,7 +23,7 @@ var (
 	simCount    = flag.Uint64("sim.programs", 0, "how many programs TestPrograms runs, however long that takes")
 	simFirst    = flag.Uint64("sim.first", 1, "the seed of the first program; 0: a random one")
 	simFull     = flag.Bool("sim.full", false, "only programs of 4 sessions with 4 goroutines each, and faults")
-	simKind     = flag.String("sim.kind", "", "only programs of one kind: "+strings.Join(kindNames(), ", "))
+	simKind     = flag.String("sim.kind", "", "only programs of these kinds, with commas between: "+strings.Join(kindNames(), ", "))
 	simParallel = flag.Int("sim.parallel", runtime.GOMAXPROCS(0), "how many programs TestPrograms runs at a time")
 	simAll      = flag.Bool("sim.all", false, "don't stop at the first program that fails")
 	simSeed     = flag.Uint64("sim.seed", 0, "the one program that TestPrograms runs, with its trace")
@@ -70,8 +70,11 @@ func TestPrograms(t *testing.T) {
 	if first == 0 {
 		first = 1 + rand.Uint64N(1<<40)
 	}
-	if *simKind != "" && !slices.Contains(kindNames(), *simKind) {
-		t.Fatalf("-sim.kind: no %q, but %q", *simKind, kindNames())
+	kinds := strings.FieldsFunc(*simKind, func(r rune) bool { return r == ',' })
+	for _, kind := range kinds {
+		if !slices.Contains(kindNames(), kind) {
+			t.Fatalf("-sim.kind: no %q, but %q", kind, kindNames())
+		}
 	}
 	var next, taken atomic.Uint64
 	start := time.Now()
@@ -84,7 +87,7 @@ func TestPrograms(t *testing.T) {
 		}
 		for {
 			seed = seedOf(first, next.Add(1)-1)
-			if *simKind == "" || *simKind == newPlan(seed, *simFull).kindName() {
+			if len(kinds) == 0 || slices.Contains(kinds, newPlan(seed, *simFull).kindName()) {
 				return seed, true
 			}
 		}

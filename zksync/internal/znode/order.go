@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/zklocker/go-zksync/zksync/internal/defect"
 )
 
 // LastSeq is the highest sequence that a node of ours may have. ZooKeeper's
@@ -19,9 +17,6 @@ const LastSeq = math.MaxInt32 - 1000
 func Sort(names []Name) { slices.SortFunc(names, compare) }
 
 func compare(a, b Name) int {
-	if defect.On(defect.StringOrder) {
-		return cmp.Compare(a.Raw, b.Raw)
-	}
 	return cmp.Or(
 		cmp.Compare(a.Seq, b.Seq),
 		cmp.Compare(late(a), late(b)),
@@ -46,9 +41,6 @@ func late(n Name) int {
 func Exhausted(line []Name, own int) bool {
 	if own < 0 || own >= len(line) {
 		return true
-	}
-	if defect.On(defect.GrantOnTie) {
-		return false
 	}
 	me := line[own]
 	if me.Seq < 0 || me.Seq > LastSeq {
