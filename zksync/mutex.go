@@ -197,8 +197,8 @@ func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, 
 	return fn(ctx, h)
 }
 
-// join adds the error of a clean-up to the one that counts, which comes first
-// (lesson 47).
+// join adds the error of a clean-up to the error that caused it, which comes
+// first: the clean-up must not hide the cause.
 func join(err, cleanup error) error {
 	switch {
 	case err == nil:
