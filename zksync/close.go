@@ -146,9 +146,9 @@ func (s *Session) during(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// finish tells the last there is to tell, and waits until the tracer has been told
-// of everything. Close may be called by a function of the tracer: that one is not
-// waited for longer than hookLimit.
+// finish reports StateClosed as the last event, and waits until the tracer has
+// been told of everything. A function of the tracer may have called Close, so
+// finish waits at most hookLimit for any one function.
 func (s *Session) finish(ctx context.Context) {
 	s.states.push(func() {
 		s.events.push(func() {

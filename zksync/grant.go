@@ -143,7 +143,7 @@ func (l *lock) give(r *run) bool {
 		l.mu.Unlock()
 		return false
 	}
-	if t := l.besideLocked(r); t != nil {
+	if t := l.contradictedLocked(r); t != nil {
 		// Two can't be first: the node of the tenure is gone. Its holder is
 		// told before there is another one.
 		x := t.loseLocked(conn.ErrNodeGone)
@@ -161,8 +161,9 @@ func (l *lock) give(r *run) bool {
 	return ok
 }
 
-// besideLocked returns a tenure that can't be while it is the entry's turn.
-func (l *lock) besideLocked(r *run) *tenure {
+// contradictedLocked returns a tenure that can't hold any more, since it is the
+// turn of r.
+func (l *lock) contradictedLocked(r *run) *tenure {
 	switch {
 	case l.ten != nil && l.ten.lost == nil:
 		return l.ten
@@ -185,7 +186,7 @@ func (a after) run() {
 func (l *lock) grantLocked(r *run) {
 	t := r.on
 	if t == nil || t.over {
-		t = l.seatLocked(r.w, r)
+		t = l.newHolderLocked(r.w, r)
 		t.weight = r.w.weight
 	}
 	t.lease = r.lease // the newest
@@ -196,8 +197,8 @@ func (l *lock) grantLocked(r *run) {
 	})
 }
 
-// seatLocked makes a tenure on the entry of r.
-func (l *lock) seatLocked(w *waiter, r *run) *tenure {
+// newHolderLocked makes a tenure for the call of w, on the entry of r.
+func (l *lock) newHolderLocked(w *waiter, r *run) *tenure {
 	t := &tenure{
 		l: l, e: r.e, kind: w.kind, lease: r.lease, handoffs: r.handoffs, handoff: w.handoff,
 		owner: w.owner, acq: w.acq, trace: w.trace, ctx: w.ctx, start: time.Now(), pub: r.pub,

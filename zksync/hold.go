@@ -35,9 +35,11 @@ type Hold struct {
 	asked bool                       // revoked is closed
 }
 
-// openLocked adds a handle to the tenure. From the first one on, the session
-// proves its life to the quorum and the node is watched, so that a loss is
-// told; and the node serves nobody else (lesson 72).
+// openLocked adds a handle to the tenure. From the first handle on, the session
+// proves to the quorum that it lives, and the node is watched, so that a loss is
+// noticed. The node serves nobody else any more: two holders on one node would
+// have the same fence, and the resource could not refuse the first one's late
+// write.
 func (t *tenure) openLocked() *Hold {
 	h := &Hold{t: t, node: t.e.Node(), fence: t.e.Fence(), session: t.e.Session(),
 		revoked: make(chan struct{}), released: make(chan struct{}), ends: make(map[<-chan struct{}]*ender)}
@@ -156,7 +158,7 @@ func (h *Hold) Err() error {
 	return h.ended
 }
 
-// silence is why a session that is not alive is not.
+// silence returns why the session no longer counts as alive.
 func (t *tenure) silence() error {
 	if st, _ := t.l.s.conn.State(); st.Session != t.e.Session() {
 		return conn.ErrSessionOver

@@ -16,8 +16,9 @@ import (
 // the tenure, and the entry that stands in ZooKeeper's queue for the first in
 // the local one. It exists while somebody uses it.
 //
-// A goroutine may take lock.mu and then the connection's locks, never the
-// other way round; no request is made under it (lesson 33).
+// A goroutine may take lock.mu and then the connection's locks, never the other
+// way round. No request is made under lock.mu: a request takes as long as the
+// servers are away, and everybody who uses the lock would wait with it.
 type lock struct {
 	s    *Session
 	path string // as the program named it

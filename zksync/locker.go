@@ -89,8 +89,8 @@ type owned struct {
 }
 
 func (w *owned) in(ctx context.Context) context.Context {
-	// For this lock alone: the owner is not that of whatever else a callback
-	// does with the context (lesson 66).
+	// For this lock alone: goroutines that a callback starts with this context
+	// must still exclude each other under other locks.
 	return context.WithValue(ctx, doKey{w.m.s, w.m.full}, w.o)
 }
 

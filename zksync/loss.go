@@ -54,8 +54,9 @@ func (t *tenure) end(reason error) (rest func()) {
 }
 
 // loseLocked marks the loss. Holds end and free their place at once. A plain
-// lock has nobody to tell: it keeps its place in this process until its own
-// Unlock, which would otherwise release the next goroutine's (lesson 65).
+// lock has no handle that could be told. It keeps its place in this process until
+// its own Unlock: if the next goroutine took the place, that Unlock would release
+// the next goroutine's lock.
 func (t *tenure) loseLocked(reason error) (x loss) {
 	if t.lost != nil || t.over {
 		return loss{}

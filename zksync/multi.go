@@ -134,38 +134,97 @@ func (mu *Multi) all() *Mutex {
 // them.
 func (mu *Multi) Path() string { return mu.all().path }
 
-// Lock waits until it holds all locks; see Locker.
+// Lock waits until it holds all locks, through disconnects and session changes, for
+// as long as that takes. When it can never hold them it panics with an *Error, which
+// Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or another refusal
+// of the servers, wraps a *SizeError, or tells that the options of the locks make no
+// sense or contradict those of another value in use for a path. Nodes that it has made
+// are deleted then. Unlock releases the locks.
 func (mu *Multi) Lock() { mu.all().Lock() }
 
-// Unlock gives all locks back; see Locker.
+// Unlock ends one level of the Multi, whoever took it, as in package sync; the last
+// one releases all locks. It waits at most a third of the session timeout for the
+// confirmation; after that the deletion of the nodes goes on in the background. It
+// panics if the Multi is not locked, or is held by a Hold. If it was lost, Unlock logs
+// the loss, unless that was logged before.
 func (mu *Multi) Unlock() { mu.all().Unlock() }
 
-// TryLock takes all locks if they can be had now; see Locker.
+// TryLock takes all locks if nobody holds one of them or waits for it, and reports
+// whether it did. It returns false also while disconnected, after a third of the
+// session timeout without an answer, and on every error; it may return false for a
+// lock that was released a moment ago. It holds none of the locks then, and nodes that
+// it has made are deleted, in the background if need be.
 func (mu *Multi) TryLock() bool { return mu.all().TryLock() }
 
-// LockContext waits for all locks until ctx is done; see Locker.
+// LockContext waits until it holds all locks, or until ctx is done: then the error Is
+// ctx.Err() and context.Cause(ctx), and says where in line the call stood. A ctx that
+// is done already never gets the locks. If ctx carries an Owner that holds the Multi,
+// the call enters it again at once.
+//
+// Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
+// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; it wraps a
+// *SizeError if there are too many locks for one transaction; for an owner it Is
+// ErrDeadlock if the owner holds one of the locks, and ErrLost if its hold of the
+// Multi was lost; or it tells that the options make no sense or contradict those of
+// another value in use for a path. A call that fails holds none of the locks and
+// leaves nothing behind: nodes that can't be deleted at once are deleted in the
+// background.
 func (mu *Multi) LockContext(ctx context.Context) error { return mu.all().LockContext(ctx) }
 
-// TryLockContext takes all locks if they can be had now; see Locker.
+// TryLockContext takes all locks if nobody holds one of them or waits for it, and
+// reports whether it did: false without an error means that somebody does. It waits for
+// a connection and for answers, until ctx is done. The errors are those of
+// LockContext, and one that says that a node of the call was deleted twice while it
+// looked. Without the locks it leaves nothing behind: nodes that can't be deleted at
+// once are deleted in the background.
 func (mu *Multi) TryLockContext(ctx context.Context) (bool, error) {
 	return mu.all().TryLockContext(ctx)
 }
 
-// UnlockContext gives all locks back; see Locker.
+// UnlockContext ends one level of the Multi, as Unlock does, and returns an error. ctx
+// bounds only the wait for the confirmation: if ctx ends first, the error Is
+// ctx.Err(), the locks are released all the same, and the deletion goes on in the
+// background. The error Is ErrLost if one of the locks had been lost; ErrNotOwner,
+// with nothing done, if ctx carries an owner that does not hold the Multi; and
+// ErrClosed if the session is closed meanwhile. If it is a refusal of the servers,
+// nodes stay until the session ends. Every error is an *Error. UnlockContext panics as
+// Unlock does.
 func (mu *Multi) UnlockContext(ctx context.Context) error { return mu.all().UnlockContext(ctx) }
 
-// Hold waits for all locks and returns one handle for them; see Locker.
+// Hold waits until it holds all locks, or until ctx is done, and returns one handle
+// for them, which knows the fence and the loss. Only the handle's Release gives the
+// locks back. The errors are those of LockContext. A call that fails returns no
+// handle, holds none of the locks and leaves nothing behind: nodes that can't be
+// deleted at once are deleted in the background.
 func (mu *Multi) Hold(ctx context.Context) (*Hold, error) { return mu.all().Hold(ctx) }
 
-// TryHold takes all locks if they can be had now; see Locker.
+// TryHold takes all locks if nobody holds one of them or waits for it, and returns a
+// handle as Hold does; otherwise the error Is ErrBusy. It waits for a connection and
+// for answers, until ctx is done; the other errors are those of TryLockContext. A call
+// that fails leaves nothing behind, as with Hold.
 func (mu *Multi) TryHold(ctx context.Context) (*Hold, error) { return mu.all().TryHold(ctx) }
 
-// Do holds all locks while fn runs; see Locker.
+// Do waits for all locks until ctx is done, and holds them while fn runs. fn gets the
+// handle and a context that ends with ctx, with a loss of any of the locks, and, if
+// the first lock given to NewMulti has WithRevocable, when one of them is asked back.
+// Calls that carry this context enter the Multi again; for one of its locks they fail
+// with ErrDeadlock.
+//
+// Do returns fn's error, joined with ErrLost if a lock was lost, whatever fn returned.
+// If the locks can't be had, fn does not run, and the error is one of LockContext's;
+// nothing is left behind. If fn panics the locks are released first. Do waits at most
+// a third of the session timeout for the confirmation of the release; after that the
+// deletion goes on in the background, and that is no error.
 func (mu *Multi) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	return mu.all().Do(ctx, fn)
 }
 
-// As returns the same locks for one owner; see Locker.
+// As returns the same locks for one owner. Calls on it enter the Multi again if o holds
+// it, and are given back level by level, whatever owner their contexts carry. If o
+// holds one of the locks by itself they fail with ErrDeadlock, and if o's hold of the
+// Multi was lost with ErrLost. The first handle on a Multi that o took without one
+// costs a round trip, which finds out whether it was lost. As makes no request and
+// panics for the zero Owner.
 func (mu *Multi) As(o Owner) Locker { return mu.all().As(o) }
 
 func (mu *Multi) sealed() {}

@@ -65,7 +65,12 @@ func (m *Mutex) Path() string {
 	return m.path
 }
 
-// Lock waits until it holds the lock; see Locker.
+// Lock waits until it holds the lock, through disconnects and session changes, for
+// as long as that takes. When it can never hold the lock it panics with an *Error,
+// which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or another
+// refusal of the servers, or tells that the lock's options make no sense or
+// contradict those of another value in use for the path. A node that it has made is
+// deleted then. Unlock releases the lock.
 func (m *Mutex) Lock() { m.lock(context.Background()) }
 
 func (m *Mutex) lock(ctx context.Context) {
@@ -75,7 +80,11 @@ func (m *Mutex) lock(ctx context.Context) {
 	}
 }
 
-// Unlock gives the lock back; see Locker.
+// Unlock ends one level of the lock, whoever took it, as in package sync; the last
+// one releases it. It waits at most a third of the session timeout for the
+// confirmation; after that the deletion of the node goes on in the background. It
+// panics if the lock is not locked, or is held by a Hold. If the lock was lost,
+// Unlock deletes nothing and logs the loss, unless that was logged before.
 func (m *Mutex) Unlock() {
 	ctx, cancel := m.brief(context.Background())
 	defer cancel()
@@ -99,7 +108,11 @@ func (m *Mutex) unlock(ctx context.Context, mine bool) {
 	}
 }
 
-// TryLock takes the lock if it can be had now; see Locker.
+// TryLock takes the lock if nobody holds it or waits for it, and reports whether it
+// did. It returns false also while disconnected, after a third of the session timeout
+// without an answer, and on every error; it may return false for a lock that was
+// released a moment ago. A node that it has made is deleted then, in the background
+// if need be.
 func (m *Mutex) TryLock() bool { return m.tryLock(context.Background()) }
 
 func (m *Mutex) tryLock(ctx context.Context) bool {
@@ -108,12 +121,27 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 	return m.acquire(ctx, "try", &waiter{now: true, acq: Acquire{Try: true}}) == nil
 }
 
-// LockContext waits for the lock until ctx is done; see Locker.
+// LockContext waits until it holds the lock, or until ctx is done: then the error Is
+// ctx.Err() and context.Cause(ctx), and says where in line the call stood. A ctx
+// that is done already never gets the lock. If ctx carries an Owner that holds the
+// lock, the call enters it again at once.
+//
+// Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
+// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; for an owner
+// ErrDeadlock if it would wait for itself, and ErrLost if its hold was lost; or it
+// tells that the options make no sense or contradict those of another value in use
+// for the path. A call that fails leaves nothing behind: a node that can't be deleted
+// at once is deleted in the background.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	return m.acquire(ctx, "lock", &waiter{})
 }
 
-// TryLockContext takes the lock if it can be had now; see Locker.
+// TryLockContext takes the lock if nobody holds it or waits for it, and reports
+// whether it did: false without an error means that somebody does. It waits for a
+// connection and for answers, until ctx is done. The errors are those of LockContext,
+// and one that says that the call's node was deleted twice while it looked. Without
+// the lock it leaves nothing behind: a node that can't be deleted at once is deleted
+// in the background.
 func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 	err := m.acquire(ctx, "try", &waiter{acq: Acquire{Try: true}})
 	if errors.Is(err, ErrBusy) {
@@ -122,7 +150,14 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// UnlockContext gives the lock back; see Locker.
+// UnlockContext ends one level of the lock, as Unlock does, and returns an error. ctx
+// bounds only the wait for the confirmation: if ctx ends first, the error Is
+// ctx.Err(), the lock is released all the same, and the deletion goes on in the
+// background. The error Is ErrLost if the lock had been lost; ErrNotOwner, with
+// nothing done, if ctx carries an owner that does not hold the lock; and ErrClosed if
+// the session is closed meanwhile. If it is a refusal of the servers, the node stays
+// until the session ends. Every error is an *Error. UnlockContext panics as Unlock
+// does.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
 	if node, _, err := m.release(ctx); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Node: node, Err: err}
@@ -130,21 +165,37 @@ func (m *Mutex) UnlockContext(ctx context.Context) error {
 	return nil
 }
 
-// Hold waits for the lock and returns a handle; see Locker.
+// Hold waits until it holds the lock, or until ctx is done, and returns a handle that
+// knows the fence and the loss. Only the handle's Release gives the lock back. The
+// errors are those of LockContext. A call that fails returns no handle and leaves
+// nothing behind: a node that can't be deleted at once is deleted in the background.
 func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
 	w := &waiter{hold: true}
 	err := m.acquire(ctx, "hold", w)
 	return w.handle, err
 }
 
-// TryHold takes the lock if it can be had now; see Locker.
+// TryHold takes the lock if nobody holds it or waits for it, and returns a handle as
+// Hold does; otherwise the error Is ErrBusy. It is the way to run something unless
+// another instance does. It waits for a connection and for answers, until ctx is done;
+// the other errors are those of TryLockContext. A call that fails leaves nothing
+// behind, as with Hold.
 func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 	w := &waiter{hold: true, acq: Acquire{Try: true}}
 	err := m.acquire(ctx, "try", w)
 	return w.handle, err
 }
 
-// Do holds the lock while fn runs; see Locker.
+// Do waits for the lock until ctx is done, and holds it while fn runs. fn gets the
+// handle and a context that ends with ctx, with a loss of the lock, and with
+// WithRevocable when the lock is asked back. Calls that carry this context enter the
+// same lock again, and no other.
+//
+// Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
+// returned. If the lock can't be had, fn does not run, and the error is one of
+// LockContext's; nothing is left behind. If fn panics the lock is released first. Do
+// waits at most a third of the session timeout for the confirmation of the release;
+// after that the deletion goes on in the background, and that is no error.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	m.check()
 	o := m.owner(ctx)
@@ -197,8 +248,8 @@ func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, 
 	return fn(ctx, h)
 }
 
-// join adds the error of a clean-up to the one that counts, which comes first
-// (lesson 47).
+// join adds the error of a clean-up to the error that caused it, which comes
+// first: the clean-up must not hide the cause.
 func join(err, cleanup error) error {
 	switch {
 	case err == nil:
@@ -209,7 +260,11 @@ func join(err, cleanup error) error {
 	return errors.Join(err, cleanup)
 }
 
-// As returns the lock for one owner; see Locker.
+// As returns the lock for one owner. Calls on it enter the lock again if o holds it,
+// and are given back level by level, whatever owner their contexts carry. If o's hold
+// was lost they fail with ErrLost. The first handle on a lock that o took without one
+// costs a round trip, which finds out whether the lock was lost. As makes no request
+// and panics for the zero Owner.
 func (m *Mutex) As(o Owner) Locker {
 	m.check()
 	if o.IsZero() {

@@ -57,9 +57,9 @@ func OwnerFrom(ctx context.Context) (Owner, bool) {
 	return o, !o.IsZero()
 }
 
-// doKey carries the owner that Do makes for its own lock. It names the lock,
-// so that work fanned out under one lock still excludes itself under another
-// (lesson 66).
+// doKey carries the owner that Do makes for its own lock. It names the lock:
+// goroutines that Do's function starts with its context share the owner under that
+// lock, and must still exclude each other under every other lock.
 type doKey struct {
 	s    *Session
 	full string

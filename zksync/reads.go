@@ -43,7 +43,7 @@ func (l *lock) again(w *waiter, t *tenure) error {
 	case reads && t.kind == znode.Write:
 		return l.downgrade(w, t)
 	}
-	// The owner would wait for itself (lesson 23).
+	// The owner reads and wants to write: it would wait for its own read node.
 	return ErrDeadlock
 }
 
@@ -102,10 +102,10 @@ func (l *lock) joinLocked(w *waiter) bool {
 	return true
 }
 
-// downgrade gives an owner that writes the read lock, too: a read node with the
-// sequence of the write node, so that nobody gets in between (lessons 22, 67).
-// It has the write's fence: its own would be above that of the next writer in
-// line (lesson 68).
+// downgrade gives an owner that writes the read lock, too. The read node gets the
+// sequence of the write node, so that no writer that waits gets in between. It
+// keeps the write's fence: its own zxid would be above that of a writer that
+// waits already, and the resource would refuse that writer for ever.
 func (l *lock) downgrade(w *waiter, t *tenure) error {
 	for {
 		l.mu.Lock()
@@ -131,7 +131,7 @@ func (l *lock) downgrade(w *waiter, t *tenure) error {
 			continue
 		}
 		r := &run{e: e, kind: znode.Read, w: w}
-		l.seatLocked(w, r).admitLocked(w, false)
+		l.newHolderLocked(w, r).admitLocked(w, false)
 		l.advanceLocked() // a writer that waited for a hand-over has to stand in line
 		l.mu.Unlock()
 		return nil

@@ -16,13 +16,14 @@ type release struct {
 }
 
 // vacateLocked ends the tenure in good order: the lock goes to the next
-// goroutine here, or the node is deleted. The place is free before the
-// deletion is sent; ZooKeeper's order keeps the next one out until it is done
-// (lesson 49). rel is nil after a hand-over at once, and for a lost lock.
+// goroutine here, or the node is deleted. The place is free here before the
+// deletion is sent. That grants nothing twice: whoever is next here stands in
+// ZooKeeper's line behind the node, until the node is gone. rel is nil after a
+// hand-over at once, and for a lost lock.
 //
-// Of then, HoldEnd runs at once, without being counted in: it may wait in Shutdown
-// until nobody is. A call that is counted in itself is within, and has it run
-// elsewhere.
+// then has to be run. It runs HoldEnd at once and does not count it in, because
+// HoldEnd may wait in Shutdown until nobody is counted in. A caller that is
+// counted in itself passes within; HoldEnd then runs in the events' goroutine.
 func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
 	l := t.l
 	freed := t.freeLocked()
@@ -63,7 +64,7 @@ func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
 		t.handoffs = 0 // nobody waits elsewhere: the budget starts anew
 	}
 	if t.handoffs < budget && t.e.Fit(t.lease) {
-		// The hand-over: no request, one goroutine woken (lesson 32).
+		// The hand-over makes no request and wakes one goroutine, however many wait.
 		t.pub.passLocked(head)
 		l.grantLocked(&run{e: t.e, kind: t.kind, w: head, lease: t.lease, reused: true, handoffs: t.handoffs + 1, pub: t.pub})
 		l.advanceLocked()
@@ -72,12 +73,12 @@ func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
 	return l.renewLocked(t, t.handoffs >= budget), quit
 }
 
-// renewLocked looks after the node of a tenure that has ended, so that it may
-// serve the next one here: it is watched again, the session proven alive, and,
-// if the budget of hand-overs is used up, nobody else may be in line, which
-// makes going to its back the same as staying. Whoever gives the lock back
-// waits for the answer as for a deletion's: it says whether the lock was there
-// to give (lesson 41).
+// renewLocked makes the node of a tenure that has ended fit to serve the next
+// one here: it watches the node again and has the session proven alive. If the
+// budget of hand-overs is used up (alone), it fails unless nobody else is in
+// line: then going to the back of the line would change nothing. Whoever gives the
+// lock back waits for the answer as for a deletion's, because the answer says
+// whether the lock had been lost before.
 func (l *lock) renewLocked(t *tenure, alone bool) *release {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r := &run{e: t.e, kind: t.kind, cancel: cancel, reused: true, handoffs: t.handoffs + 1, done: make(chan struct{}), pub: t.pub}

@@ -62,65 +62,150 @@ func (rw *RWMutex) reader() *Mutex {
 // Path returns the lock's path as it was given to NewRWMutex.
 func (rw *RWMutex) Path() string { return rw.writer().Path() }
 
-// Lock waits until it holds the lock for writing; see Locker.
+// Lock waits until it holds the lock for writing, through disconnects and session
+// changes, for as long as that takes. When it can never hold the lock it panics with
+// an *Error, which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth
+// or another refusal of the servers, or tells that the lock's options make no sense
+// or contradict those of another value in use for the path. A node that it has made is
+// deleted then. Unlock releases the lock.
 func (rw *RWMutex) Lock() { rw.writer().Lock() }
 
-// Unlock gives the write lock back; see Locker.
+// Unlock ends one level of the write lock, whoever took it, as in package sync; the
+// last one releases it. It waits at most a third of the session timeout for the
+// confirmation; after that the deletion of the node goes on in the background. It
+// panics if the lock is not locked for writing, or is held by a Hold. If the lock was
+// lost, Unlock deletes nothing and logs the loss, unless that was logged before.
 func (rw *RWMutex) Unlock() { rw.writer().Unlock() }
 
-// TryLock takes the write lock if it can be had now; see Locker.
+// TryLock takes the write lock if nobody holds the lock or waits for it, and reports
+// whether it did. It returns false also while disconnected, after a third of the
+// session timeout without an answer, and on every error; it may return false for a
+// lock that was released a moment ago. A node that it has made is deleted then, in the
+// background if need be.
 func (rw *RWMutex) TryLock() bool { return rw.writer().TryLock() }
 
-// LockContext waits for the write lock until ctx is done; see Locker.
+// LockContext waits until it holds the lock for writing, or until ctx is done: then
+// the error Is ctx.Err() and context.Cause(ctx), and says where in line the call
+// stood. A ctx that is done already never gets the lock. If ctx carries an Owner that
+// holds the lock for writing, the call enters it again at once.
+//
+// Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
+// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; for an owner
+// ErrDeadlock if it would wait for itself, because it only reads, say, and ErrLost if
+// its hold was lost; or it tells that the options make no sense or contradict those of
+// another value in use for the path. A call that fails leaves nothing behind: a node
+// that can't be deleted at once is deleted in the background.
 func (rw *RWMutex) LockContext(ctx context.Context) error { return rw.writer().LockContext(ctx) }
 
-// TryLockContext takes the write lock if it can be had now; see Locker.
+// TryLockContext takes the write lock if nobody holds the lock or waits for it, and
+// reports whether it did: false without an error means that somebody does, for reading
+// or for writing. It waits for a connection and for answers, until ctx is done. The
+// errors are those of LockContext, and one that says that the call's node was deleted
+// twice while it looked. Without the lock it leaves nothing behind: a node that can't
+// be deleted at once is deleted in the background.
 func (rw *RWMutex) TryLockContext(ctx context.Context) (bool, error) {
 	return rw.writer().TryLockContext(ctx)
 }
 
-// UnlockContext gives the write lock back; see Locker.
+// UnlockContext ends one level of the write lock, as Unlock does, and returns an
+// error. ctx bounds only the wait for the confirmation: if ctx ends first, the error
+// Is ctx.Err(), the lock is released all the same, and the deletion goes on in the
+// background. The error Is ErrLost if the lock had been lost; ErrNotOwner, with
+// nothing done, if ctx carries an owner that does not hold the lock for writing; and
+// ErrClosed if the session is closed meanwhile. If it is a refusal of the servers, the
+// node stays until the session ends. Every error is an *Error. UnlockContext panics as
+// Unlock does.
 func (rw *RWMutex) UnlockContext(ctx context.Context) error { return rw.writer().UnlockContext(ctx) }
 
-// Hold waits for the write lock and returns a handle; see Locker.
+// Hold waits until it holds the lock for writing, or until ctx is done, and returns a
+// handle that knows the fence and the loss. Only the handle's Release gives the lock
+// back. The errors are those of LockContext. A call that fails returns no handle and
+// leaves nothing behind: a node that can't be deleted at once is deleted in the
+// background.
 func (rw *RWMutex) Hold(ctx context.Context) (*Hold, error) { return rw.writer().Hold(ctx) }
 
-// TryHold takes the write lock if it can be had now; see Locker.
+// TryHold takes the write lock if nobody holds the lock or waits for it, and returns a
+// handle as Hold does; otherwise the error Is ErrBusy. It waits for a connection and
+// for answers, until ctx is done; the other errors are those of TryLockContext. A call
+// that fails leaves nothing behind, as with Hold.
 func (rw *RWMutex) TryHold(ctx context.Context) (*Hold, error) { return rw.writer().TryHold(ctx) }
 
-// Do holds the write lock while fn runs; see Locker.
+// Do waits for the write lock until ctx is done, and holds it while fn runs. fn gets
+// the handle and a context that ends with ctx, with a loss of the lock, and with
+// WithRevocable when the lock is asked back. Calls that carry this context enter the
+// same lock again, for writing or for reading, and no other.
+//
+// Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
+// returned. If the lock can't be had, fn does not run, and the error is one of
+// LockContext's; nothing is left behind. If fn panics the lock is released first. Do
+// waits at most a third of the session timeout for the confirmation of the release;
+// after that the deletion goes on in the background, and that is no error.
 func (rw *RWMutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	return rw.writer().Do(ctx, fn)
 }
 
-// As returns the write side for one owner; see Locker. For the read side use
-// RLocker().As.
+// As returns the write side for one owner; for the read side use RLocker().As. Calls
+// on it enter the lock again if o holds it for writing, and are given back level by
+// level, whatever owner their contexts carry. If o only reads they fail with
+// ErrDeadlock, and if o's hold was lost with ErrLost. The first handle on a lock that
+// o took without one costs a round trip, which finds out whether the lock was lost. As
+// makes no request and panics for the zero Owner.
 func (rw *RWMutex) As(o Owner) Locker { return rw.writer().As(o) }
 
-// RLock waits until it holds the lock for reading. As Lock it panics when it can
-// never hold.
+// RLock waits until it holds the lock for reading, through disconnects and session
+// changes, for as long as that takes. When it can never hold the lock it panics with
+// an *Error, as Lock does. A node that it has made is deleted then. RUnlock releases
+// the lock.
 func (rw *RWMutex) RLock() { rw.reader().Lock() }
 
-// RUnlock gives one read lock back, whoever took it, as in package sync: one
-// that was lost, if there is any. It panics if there is none.
+// RUnlock ends one level of the read lock, whoever took it, as in package sync: one
+// that no owner took, if there is any, and of these one that was lost. The last level
+// on a node deletes it. RUnlock waits at most a third of the session timeout for the
+// confirmation; after that the deletion goes on in the background. It panics if the
+// lock is not locked for reading, or by Holds only. A level that was lost costs no
+// request; the loss is logged, unless it was logged before.
 func (rw *RWMutex) RUnlock() { rw.reader().Unlock() }
 
-// TryRLock takes the lock for reading if it can be had now; see TryLock.
+// TryRLock takes the lock for reading if no writer holds it or waits for it, and
+// reports whether it did. It returns false also while disconnected, after a third of
+// the session timeout without an answer, and on every error; it may return false for
+// a lock that was released a moment ago. A node that it has made is deleted then, in
+// the background if need be.
 func (rw *RWMutex) TryRLock() bool { return rw.reader().TryLock() }
 
-// RLockContext is RLock with an end and an error; see LockContext.
+// RLockContext waits until it holds the lock for reading, or until ctx is done: then
+// the error Is ctx.Err() and context.Cause(ctx), and says where in line the call
+// stood. A ctx that is done already never gets the lock. If ctx carries an Owner that
+// holds the lock, for reading or for writing, the call waits for nobody: an owner that
+// writes holds the lock both ways then, and goes on reading after its Unlock.
+//
+// Every error is an *Error, one of those that LockContext returns; for an owner it Is
+// ErrLost if its hold was lost. A call that fails leaves nothing behind: a node that
+// can't be deleted at once is deleted in the background.
 func (rw *RWMutex) RLockContext(ctx context.Context) error { return rw.reader().LockContext(ctx) }
 
-// TryRLockContext is TryRLock with an end and an error; see TryLockContext.
+// TryRLockContext takes the lock for reading if no writer holds it or waits for it,
+// and reports whether it did: false without an error means that a writer stands
+// before. It waits for a connection and for answers, until ctx is done. The errors are
+// those of RLockContext, and one that says that the call's node was deleted twice
+// while it looked. Without the lock it leaves nothing behind: a node that can't be
+// deleted at once is deleted in the background.
 func (rw *RWMutex) TryRLockContext(ctx context.Context) (bool, error) {
 	return rw.reader().TryLockContext(ctx)
 }
 
-// RUnlockContext is RUnlock with an error; see UnlockContext.
+// RUnlockContext ends one level of the read lock, as RUnlock does, and returns an
+// error. If ctx carries an owner, the level is one of that owner's: the error Is
+// ErrNotOwner, with nothing done, if only others read. ctx bounds only the wait for
+// the confirmation: if ctx ends first, the error Is ctx.Err(), the lock is released
+// all the same, and the deletion goes on in the background. The error Is ErrLost if
+// the level had been lost, and ErrClosed if the session is closed meanwhile. If it is a
+// refusal of the servers, the node stays until the session ends. Every error is an
+// *Error. RUnlockContext panics as RUnlock does.
 func (rw *RWMutex) RUnlockContext(ctx context.Context) error { return rw.reader().UnlockContext(ctx) }
 
-// RLocker returns the read side as a Locker: its Lock is RLock, its Unlock
-// RUnlock, its Hold and Do hold the lock for reading.
+// RLocker returns the read side as a Locker: its Lock is RLock, its Unlock is
+// RUnlock, and so on; its Hold and Do hold the lock for reading.
 func (rw *RWMutex) RLocker() Locker { return rw.reader() }
 
 func (rw *RWMutex) sealed() {}

@@ -32,7 +32,9 @@ type Semaphore struct {
 }
 
 // NewSemaphore returns the semaphore of a path on a session, with n permits in
-// all. It makes no request; see NewMutex. It panics if s is nil or n negative.
+// all. It makes no request: a path that is invalid (ErrInvalidPath), or an option that
+// makes no sense, shows when the semaphore is used. It panics if s is nil or n is
+// negative.
 func NewSemaphore(s *Session, path string, n int64, opts ...LockOption) *Semaphore {
 	if s == nil {
 		panic("zksync: NewSemaphore with a nil Session")
@@ -60,12 +62,18 @@ func (sem *Semaphore) Path() string {
 	return sem.m.path
 }
 
-// Acquire waits for n permits until ctx is done. Then it returns ctx.Err()
-// itself, and nothing is left behind. A ctx that is done already never gets any.
-// More than the limit wait for ctx without holding up others; 0 wait for those of
-// this session that came before, and cost nothing. Other errors are an *Error:
-// ErrClosed, ErrLimitMismatch, what ZooKeeper refuses, and, for any n, that the
-// session has the path in use for a lock. It panics if n is negative.
+// Acquire waits until it has n permits, or until ctx is done: then it returns
+// ctx.Err() itself. A ctx that is done already never gets any. A call for more than
+// the limit waits for ctx and holds up nobody; a call for none waits for those of
+// this session that came before, and costs nothing. Release gives permits back.
+//
+// Every other error is an *Error. It Is ErrClosed after Close or Shutdown,
+// ErrInvalidPath, ErrLimitMismatch with WithStrictLimit, ErrSequenceExhausted,
+// zk.ErrNoAuth or another refusal of the servers, or tells that the options make no
+// sense or contradict those of another value in use for the path, or that the session
+// has the path in use for a lock. A call that fails takes no permit and leaves nothing
+// behind: a node that can't be deleted at once is deleted in the background. It panics
+// if n is negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
 	err := sem.acquire(ctx, "acquire", &waiter{weight: n})
 	if e := ctx.Err(); e != nil && errors.Is(err, e) {
@@ -74,9 +82,10 @@ func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
 	return err
 }
 
-// TryAcquire takes n permits if they can be had now and nobody waits. It is false
-// while disconnected, and after a third of the session timeout without an answer.
-// It panics if n is negative.
+// TryAcquire takes n permits if they are free and nobody waits, and reports whether it
+// did. It returns false also while disconnected, after a third of the session timeout
+// without an answer, and on every error. It takes no permit then, and a node that it
+// has made is deleted, in the background if need be. It panics if n is negative.
 func (sem *Semaphore) TryAcquire(n int64) bool {
 	sem.check(n)
 	ctx, cancel := sem.m.brief(context.Background())
@@ -84,10 +93,11 @@ func (sem *Semaphore) TryAcquire(n int64) bool {
 	return sem.acquire(ctx, "try", &waiter{weight: n, now: true, acq: Acquire{Try: true}}) == nil
 }
 
-// Release gives n permits back that Acquire or TryAcquire took: those that were
-// lost first, then the newest; never those of a Hold. It waits at most a third of
-// the session timeout until that is confirmed. It panics if there are less, or n
-// is negative.
+// Release gives n permits back that Acquire or TryAcquire took: those that were lost
+// first, then the newest, and never those of a Hold. It waits at most a third of the
+// session timeout for the confirmation; after that the work goes on in the
+// background. If some of the permits had been lost, that is logged. It panics if
+// fewer than n are held, or if n is negative.
 func (sem *Semaphore) Release(n int64) {
 	sem.check(n)
 	if n == 0 {
@@ -104,24 +114,42 @@ func (sem *Semaphore) Release(n int64) {
 	}
 }
 
-// Hold waits for n permits, as Acquire does, and returns a handle that knows
-// their loss. Only the handle gives them back, all at once. Every error is an
-// *Error. Its fence orders arrivals and no more: several hold at a time.
+// Hold waits until it has n permits, or until ctx is done, and returns a handle that
+// knows their loss. Only the handle's Release gives them back, all at once. Its fence
+// orders arrivals and no more: several hold at a time.
+//
+// The errors are those of Acquire, each as an *Error: when ctx is done first, it Is
+// ctx.Err() and context.Cause(ctx), and says where in line the call stood. n = 0 is
+// an error. A call that fails returns no handle, takes no permit and leaves nothing
+// behind: a node that can't be deleted at once is deleted in the background. It panics
+// if n is negative.
 func (sem *Semaphore) Hold(ctx context.Context, n int64) (*Hold, error) {
 	w := &waiter{weight: n, hold: true}
 	err := sem.acquire(ctx, "hold", w)
 	return w.handle, err
 }
 
-// TryHold is Hold without a wait: ErrBusy when the permits can't be had now.
+// TryHold takes n permits if they are free and nobody waits, and returns a handle as
+// Hold does; otherwise the error Is ErrBusy. It waits for a connection and for
+// answers, until ctx is done. The other errors are those of Hold, and one that says
+// that the call's node was deleted twice while it looked. A call that fails leaves
+// nothing behind, as with Hold. It panics if n is negative.
 func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 	w := &waiter{weight: n, hold: true, acq: Acquire{Try: true}}
 	err := sem.acquire(ctx, "try", w)
 	return w.handle, err
 }
 
-// Do holds n permits while fn runs; see Locker. fn's context ends with ctx, and
-// when the permits are lost.
+// Do waits for n permits until ctx is done, and holds them while fn runs. fn gets the
+// handle and a context that ends with ctx, with a loss of the permits, and with
+// WithRevocable when they are asked back.
+//
+// Do returns fn's error, joined with ErrLost if the permits were lost, whatever fn
+// returned. If they can't be had, fn does not run, and the error is one of Hold's;
+// nothing is left behind. If fn panics the permits are released first. Do waits at
+// most a third of the session timeout for the confirmation of the release; after that
+// the deletion goes on in the background, and that is no error. It panics if n is
+// negative.
 func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) error {
 	w := &waiter{weight: n, hold: true}
 	if err := sem.acquire(ctx, "do", w); err != nil {

@@ -31,7 +31,7 @@ type tenure struct {
 	pub      *published         // what its nodes say; may be nil
 	lease    queue.Lease        // for hand-overs, once somebody waits for one
 	arming   bool
-	exposed  bool  // somebody has seen the fence: never handed over (lesson 72)
+	exposed  bool  // somebody has seen the fence: never handed over, since two holders would share it
 	lost     error // Is ErrLost
 	over     bool  // no longer lock.ten
 	revoked  bool  // asked back
@@ -52,8 +52,8 @@ func (t *tenure) passes(w *waiter) bool {
 	return !t.exposed && t.handoff > 0 && !w.hold && !w.acq.Try && w.handoff > 0
 }
 
-// armLocked watches the node, as a hand-over needs (lesson 71), once somebody
-// waits for one.
+// armLocked watches the node once somebody waits for a hand-over: without the
+// watch the lock could be handed over on a node that somebody has deleted.
 func (t *tenure) armLocked() {
 	if t.lease.Own() != nil || t.arming {
 		return
@@ -71,8 +71,9 @@ func (t *tenure) armLocked() {
 	}()
 }
 
-// endLocked notes the end for the tracer, which hears of it after HoldStart: from
-// what it returns, which has to be run. Close waits for that.
+// endLocked notes how the tenure ended. What it returns has to be run: it tells
+// the tracer, if HoldStart has run; otherwise begin does so after HoldStart. Close
+// waits for that.
 func (t *tenure) endLocked(e Ending) after {
 	s := t.l.s
 	f := s.cfg.tracer.HoldEnd

@@ -87,10 +87,11 @@ func (l *lock) undo(w *waiter) {
 	}
 }
 
-// reenter adds a level to the tenure of the caller's own owner. It asks the
-// clock: a lock of a session that is dead is not entered again (lesson 38). The
-// first handle on nodes that nobody guards asks the quorum as well, since somebody
-// may have deleted them unseen; the error Is ErrLost then.
+// reenter adds a level to the tenure of the caller's own owner. It compares the
+// clock: an owner must not re-enter a lock whose session may be over, since
+// another one may hold it. The first handle on nodes that nobody guards asks the
+// quorum as well, since somebody may have deleted them unseen. After a loss the
+// error Is ErrLost.
 func (l *lock) reenter(w *waiter, t *tenure) error {
 	ctx := w.call
 	c := l.s.conn

@@ -89,7 +89,8 @@ func (l *lock) acquire(w *waiter) error {
 			return err
 		}
 		// The process was stopped between the grant and here, for so long that
-		// the session may be over (lesson 64).
+		// the session may be over. A timer would not have run yet, so the clock
+		// is compared here.
 		l.undo(w)
 	}
 }

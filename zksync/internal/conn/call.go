@@ -23,9 +23,10 @@ const (
 	Unknown
 )
 
-// Classify tells what err says of the request that returned it. All that is
-// not known to be definite is Unknown: write errors come raw (G5), and server
-// codes that the client has no name for as text (G7).
+// Classify tells what err says of the request that returned it. An error that is
+// not known to be definite is Unknown: the client returns the network's error when
+// a write fails (conn.go:754), and makes a new error of each server code that it
+// has no name for (constants.go:154).
 func Classify(err error) Outcome {
 	var size *SizeError
 	switch {
@@ -83,8 +84,9 @@ func proves(err error) bool {
 }
 
 // Ran says which state a request was made under: Before it was handed to the
-// client, After its answer came. Equal sessions prove which one ran it: a
-// request that waits while a session expires is run by the next (G3).
+// client, After its answer came. Equal sessions prove which one ran it. The client
+// keeps requests that it has not sent, and sends them under the next session when
+// theirs expires (conn.go:435-437, 500).
 type Ran struct{ Before, After State }
 
 // Session is the session that ran the request, or 0 when that is not sure.

@@ -1,7 +1,3 @@
-// Package conn is the library's connection to ZooKeeper: go-zookeeper's client
-// with its defects met from outside. It knows which session stands, on which
-// TCP connection, and when the quorum last proved that the session lives; it
-// shares watches, probes, and replaces a client that has locked up.
 package conn
 
 import (
@@ -52,8 +48,9 @@ type State struct {
 	Expired bool   // the session before this one is over (told once)
 }
 
-// maxOutstanding bounds the calls that wait for an answer at one time: the
-// client has no bound of its own but a channel of 16 that blocks (G2).
+// maxOutstanding bounds the calls that wait for an answer at one time. The client
+// has no bound of its own: it queues 16 requests in a channel, and every further
+// call blocks in the send, without a limit (conn.go:40, 918).
 const maxOutstanding = 1024
 
 // Conn is a connection that outlives its sessions and, if need be, its client.
@@ -237,7 +234,7 @@ func (c *Conn) Ordered() bool { return !c.foreign }
 // Logger returns the logger of the configuration, never nil.
 func (c *Conn) Logger() *slog.Logger { return c.cfg.Logger }
 
-// set changes the state under c.mu and tells everybody.
+// setLocked changes the state and tells everybody.
 func (c *Conn) setLocked(st State) {
 	if st.Session != c.state.Session {
 		c.contact = time.Time{}

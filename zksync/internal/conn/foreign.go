@@ -7,10 +7,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Adapt uses a client that the program has. timeout is what the ensemble
-// granted its session: the client does not tell. Its state is polled, since
-// its event channel has one reader and drops what is not read (G16); Close
-// leaves it open.
+// Adapt uses a client that the program has. cfg.Timeout is what the ensemble
+// granted its session, which the client does not tell (conn.go:714). The client's
+// state is polled: its event channel belongs to the program, and the client drops
+// what does not fit in there (conn.go:359-363). Close leaves the client open.
 func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	c := newConn(cfg)
 	c.foreign, c.limit = true, serverLimit

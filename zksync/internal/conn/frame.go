@@ -15,18 +15,20 @@ import (
 )
 
 // maxFrame bounds an answer. It is far above what servers send: a list of a
-// million children has to arrive, or the same request is retried for ever
-// (lesson 60).
+// million children has to arrive. A smaller limit would end the connection, and
+// the same request would be tried again for ever.
 const maxFrame = 128 << 20
 
 // keepFrame bounds the buffer kept from frame to frame.
 const keepFrame = 16 << 10
 
-// framed stands between the client and the socket. It hands the client whole,
-// well-formed frames only, because the client's decoder can be crashed by bad
-// ones (G32); it bounds the handshake (G20), sends the credentials within it,
-// so that the client's own way, which can lock it up, is never used (G29); and
-// it keeps count of the zxids in the client's place (G12).
+// framed stands between the client and the socket. Each of its jobs meets a
+// defect of the client, see the package's comment. It hands the client whole,
+// well-formed frames only, because bad ones crash the client's decoder. It bounds
+// the handshake, whose second half the client reads without a deadline. It sends
+// the credentials within the handshake, because the client's own way can lock the
+// client up. It keeps count of the zxids in the client's place, because the
+// client sets its watches again as of the wrong zxid.
 type framed struct {
 	net.Conn // what the client's bytes go to: TCP or TLS
 	raw      net.Conn
@@ -90,9 +92,10 @@ func (f *framed) Write(p []byte) (int, error) {
 	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
 		f.ops[h.Xid] = h.Op
 		if h.Op == wire.OpSetWatches {
-			// The last answer may be of a later request than the events that
-			// were missed: those are lost then (lesson 58). What had been seen
-			// when the connection was made is right.
+			// The client writes the zxid of the last answer. That answer may
+			// have come after the events that were missed, and the servers
+			// would not send them again. What had been seen when the
+			// connection was made is right.
 			p = bytes.Clone(p)
 			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
 		}

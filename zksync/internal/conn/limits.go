@@ -48,10 +48,11 @@ func (l *link) limitLocked() time.Duration {
 	return min(max(t/12, 100*time.Millisecond)<<round, max(t/3, time.Second), slowest)
 }
 
-// watchdog replaces a client that has locked up: no session, and no try to get
-// one, for longer than a pause, a dial and a handshake take (G29). Its session
-// counts as over first, so that whoever holds a lock is told; then it is closed,
-// and it can never dial again (lesson 62).
+// watchdog replaces a client that has locked up: it has had no session, and has
+// not tried to get one, for longer than a pause, a dial and a handshake take. First
+// the client's session counts as over, so that whoever holds a lock is told. Then
+// the client is closed, and its dialer refuses for good: it could come back to life
+// and carry out the creates that it has queued.
 func (c *Conn) watchdog() {
 	defer c.wg.Done()
 	timer := time.NewTimer(0)

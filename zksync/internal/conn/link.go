@@ -18,9 +18,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// sendBuffer is what the client encodes a request into. Its SetWatches frames
-// are cut at 128 KiB, paths apart, and one byte too few ends the connection or
-// the process (lesson 60).
+// sendBuffer is the size of the buffer that the client encodes a request into. The
+// client's own largest requests are SetWatches frames of up to 128 KiB
+// (conn.go:592). One that does not fit fails, and the watches stay unset. The rest
+// of the buffer is for the length before each frame, and for one long path.
 const sendBuffer = 128<<10 + 8<<10
 
 // receiveBuffer is what the client begins to receive into, on each connection.
@@ -111,9 +112,11 @@ func (l *link) event(ev zk.Event) {
 	}
 }
 
-// hosts is the client's host list: names, not addresses, because they are
-// resolved at each dial (G36); no pause but the dialer's own, until the link
-// is dead, because without one the client's loop would never end (lesson 61).
+// hosts is the client's host list. It holds names, which the dialer resolves at
+// each dial; the client's own list resolves them once. It asks for no pause, since
+// the client would pause for a whole second and the dialer has pauses of its own.
+// Once the link is dead it asks for one: only in a pause does the client's loop
+// notice that the client is closed (conn.go:375-385).
 type hosts struct{ l *link }
 
 func (h hosts) Init([]string) error { return nil }
@@ -141,7 +144,7 @@ var errDead = errors.New("connection given up")
 func (l *link) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	l.mu.Lock()
 	l.active = time.Now()
-	if l.cur != nil { // the client forgets to close it at expiry (G31)
+	if l.cur != nil { // the client does not close it at expiry (conn.go:435-437)
 		l.cur.cut()
 		l.cur = nil
 	}
@@ -206,11 +209,11 @@ func (l *link) failed(addr string, err error) {
 	l.errs[addr] = err
 }
 
-// receives sets how large a frame the client takes; 0 is any. Without a limit
-// it makes a buffer of 1.5 MB for each connection (G34), with one it ends a
-// connection over a frame beyond it (lesson 60): so the limit stands when a
-// connection begins, and falls when a large frame comes. It is called where the
-// client reads, which is where the client looks at it.
+// receives sets how large a frame the client takes; 0 is any. Without a limit the
+// client allocates 1.5 MB for each connection (conn.go:794-798). With a limit it
+// ends the connection when a larger frame comes (conn.go:811-813). So the limit
+// stands when a connection begins, and falls when a large frame comes. receives is
+// called from the client's own read, in the goroutine that looks at the limit.
 func (l *link) receives(limit int) { zk.WithMaxBufferSize(limit)(l.zc) }
 
 // see takes the zxid out of an answer and keeps it, for the connect request and
@@ -300,7 +303,7 @@ func (l *link) close(ctx context.Context) {
 		timer.Stop()
 	}
 	closed := make(chan struct{})
-	go func() { l.zc.Close(); close(closed) }() // takes up to 3 s (G33)
+	go func() { l.zc.Close(); close(closed) }() // takes up to 3 s (conn.go:318-321, 904-911)
 	select {
 	case <-closed:
 	case <-ctx.Done():

@@ -16,8 +16,8 @@ var (
 	ErrNodeGone    = errors.New("the lock's node was deleted")
 )
 
-// elapsed is the time since t, by the larger of the monotonic and the wall
-// clock: the first stands still while the machine sleeps (lesson 64).
+// elapsed returns the time since t, by the larger of the monotonic and the wall
+// clock. The monotonic clock stands still while the machine sleeps.
 func elapsed(t time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
@@ -25,8 +25,8 @@ func elapsed(t time.Time) time.Duration {
 
 // Alive reports whether the session is known to live now: less than half its
 // timeout ago a quorum write was sent that has been answered. Pings and reads
-// prove nothing: a follower cut off from its leader answers them while the
-// leader expires the session (lesson 63).
+// prove nothing: a follower that is cut off from its leader answers them for
+// seconds, while the leader expires the session and the next one holds the lock.
 func (c *Conn) Alive(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

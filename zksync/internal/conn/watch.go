@@ -16,10 +16,11 @@ type watchKey struct {
 	children bool
 }
 
-// Watch is a get-watch on one node, or a watch on its children, shared by all
-// who ask for it on this connection: the client can't take a watch back, so one
-// a path is all there may ever be (lesson 31). It is over at the first event on
-// its node, or with the TCP connection it was set on, whichever comes first.
+// Watch is a get-watch on one node, or a watch on its children. All who ask for
+// it on this connection share it: the client can't remove a watch, so each further
+// one would stay until the node changes (conn.go:883-891). A Watch is over at the
+// first event on its node, or with the TCP connection it was set on, whichever
+// comes first.
 type Watch struct {
 	Path  string
 	Epoch uint64    // of the connection that answered it
@@ -65,15 +66,15 @@ func (c *Conn) Spend(w *Watch) {
 	c.endLocked(w, zk.EventNodeDataChanged)
 }
 
-// Watch returns the watch on path, which costs no request if one is set
-// already. zk.ErrNoNode: there is no such node, and no watch is left (an
-// exists-watch would leave one for ever, lesson 30).
+// Watch returns the watch on path, which costs no request if one is set already.
+// zk.ErrNoNode: there is no such node, and no watch is left. (An exists-watch on a
+// node that is gone would stay for ever, here and on the server.)
 func (c *Conn) Watch(path string) (*Watch, error) {
 	return c.watch(watchKey{path: path})
 }
 
-// WatchChildren is Watch for the names below path. Its events may be lost over
-// a reconnect (G12), which ends the watch here anyhow.
+// WatchChildren is Watch for the names below path. Over a reconnect the client may
+// lose its event (conn.go:614); here the watch ends with the connection anyway.
 func (c *Conn) WatchChildren(path string) (*Watch, error) {
 	return c.watch(watchKey{path: path, children: true})
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// create puts the entry's nodes in line, under a GUID that no other attempt
-// has (lesson 4). When it fails, the nodes are known not to exist, or what is
-// known of them is recorded for Remove: the attempt from before it is sent.
+// create puts the entry's nodes in line. Each attempt has a GUID of its own: with
+// one GUID for all, a search could find the node of an older attempt or session.
+// When create fails, either the nodes are known not to exist, or what is known of
+// them is recorded for Remove, from before the attempt is sent.
 func (e *Entry) create(ctx context.Context) error {
 	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
 			return err
 		}
-		e.own(znode.NewGUID())
+		e.claim(znode.NewGUID())
 		paths, data := e.paths(e.guid), e.wanted()
 		e.tries(paths)
 		made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
@@ -29,7 +30,8 @@ func (e *Entry) create(ctx context.Context) error {
 			e.stands(ran.Session(), made, data)
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
-			// Made, perhaps; by the session before or by the one after (G3).
+			// Made, perhaps: by the session before, or by the one after, which
+			// sends what the client had queued.
 			cerr := err
 			e.ran, e.sent, e.made = ran, data, nil
 			if err == nil {
@@ -44,19 +46,19 @@ func (e *Entry) create(ctx context.Context) error {
 			}
 			if errors.Is(cerr, zk.ErrShortBuffer) {
 				// A client of the program's, whose buffer will not grow.
-				e.disown()
+				e.forget()
 				return cerr
 			}
 		case errors.Is(err, zk.ErrNoNode):
 			if err := e.parents(ctx); err != nil {
-				e.disown()
+				e.forget()
 				return err
 			}
 		case conn.Classify(err) == conn.Answered, errors.Is(err, conn.ErrClosed):
-			e.disown()
+			e.forget()
 			return err
 		}
-		e.disown()
+		e.forget()
 	}
 }
 
@@ -75,8 +77,8 @@ func (e *Entry) resolve() (found bool, err error) {
 	if found, err = e.trace(); found || err != nil {
 		return found, err
 	}
-	// What stands is of the session that is dying, and would vanish under us
-	// (lesson 3), or a part of what was made.
+	// What stands belongs to the session that is ending, and would vanish under
+	// us; or it is only a part of what was asked for.
 	if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
 		return false, err
 	}
@@ -129,10 +131,10 @@ func (e *Entry) trace() (found bool, err error) {
 	}
 }
 
-// find looks for the nodes of the present GUID. Without the Sync a server that
-// lags would hide them, and the client would wait behind itself (lesson 2).
-// sure is false when the connection failed. Names that the servers have told are
-// not looked for, which may be forbidden.
+// find looks for the nodes of the present GUID. It makes the server catch up with
+// its leader first (Sync): a server that lags would hide the node, and the next
+// attempt would wait behind it. sure is false when the connection failed. Names
+// that the servers have told are not looked for: listing may be forbidden.
 func (e *Entry) find() (nodes []string, sure bool, err error) {
 	if e.made != nil {
 		return e.made, true, nil

@@ -11,12 +11,15 @@ var owned sync.Map
 
 func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
 
-func (e *Entry) own(g znode.GUID) {
+// claim makes the entry answer for the nodes of a GUID, so that no sweep deletes
+// them.
+func (e *Entry) claim(g znode.GUID) {
 	e.guid, e.owned = g, true
 	owned.Store(g, nil)
 }
 
-func (e *Entry) disown() {
+// forget ends the claim: nobody has to answer for the nodes any more.
+func (e *Entry) forget() {
 	e.tries(nil)
 	if e.owned {
 		e.owned = false

@@ -15,13 +15,15 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Fits is the rule of permits: the weights of all permits up to and including
-// ours come to at most the limit. Where the limits differ, the smallest up to
-// ours counts. Nodes of other kinds are none of its business (lesson 19).
+// Fits is the rule of permits: it is a permit's turn when the weights of all
+// permits up to and including it come to at most the limit. Where the limits
+// differ, the smallest up to ours counts. Nodes of other kinds don't count: they
+// would take permits from others.
 //
-// The first one that does not fit has to see every change of the line, because
-// any holder's end may be enough (lesson 17). Those behind it watch the one that
-// waits before them, which touches its own node when it gets in.
+// The first permit that does not fit has to see every change of the line: if it
+// watched one holder, another one's release would leave a permit unused. Each
+// permit behind it watches the one that waits before it, which touches its own node
+// when it gets in.
 func Fits(line []znode.Name, own int) Verdict {
 	limit, sum := int64(math.MaxInt64), int64(0)
 	waits, last, place := -1, -1, 0
@@ -75,9 +77,9 @@ func (e *Entry) limits(line []znode.Name, own int) error {
 	return nil
 }
 
-// mill waits for any change of the line at place i, which was listed at the time
+// waitForChange waits for any change of the line at place i, which was listed at the time
 // looked.
-func (e *Entry) mill(ctx context.Context, i int, line []znode.Name, own int, v Verdict, looked time.Time, told *told) error {
+func (e *Entry) waitForChange(ctx context.Context, i int, line []znode.Name, own int, v Verdict, looked time.Time, told *told) error {
 	p := e.order.Places[i]
 	w, err := e.c.WatchChildren(p.Parent)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -288,9 +288,9 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 	return line
 }
 
-// glance lists all places of several at once, so that they cost the time of one
+// listAll lists all places of several at once, so that they cost the time of one
 // if they are free.
-func (e *Entry) glance(ctx context.Context) []*view {
+func (e *Entry) listAll(ctx context.Context) []*view {
 	seen := make([]*view, len(e.order.Places))
 	if st, err := e.c.Await(ctx); err != nil || st.Session != e.session {
 		return seen
@@ -314,7 +314,7 @@ func (e *Entry) wait(ctx context.Context) error {
 	}
 	began, _ := e.c.State()
 	start, waited := time.Now(), false
-	seen := e.glance(ctx)
+	seen := e.listAll(ctx)
 	for i, p := range e.order.Places {
 		if p.Kazoo {
 			continue // it came with the place before: nobody is between

@@ -10,11 +10,12 @@ import (
 )
 
 // Remove deletes the entry's nodes and returns once they are known to be gone,
-// which may take as long as the servers are away: it is called where that can
-// be waited for, and it looks at no ctx (lesson 6). The result is nil if the
-// nodes stood to the end, conn.ErrNodeGone or conn.ErrSessionOver if they had
-// gone before, which means that a lock was lost; conn.ErrClosed if the
-// connection was closed first; and the server's refusal if it will not delete.
+// which may take as long as the servers are away. It takes no ctx: with the ctx of
+// a call that was cancelled it would delete nothing, and the node would block the
+// line until the session ends. It returns nil if the nodes stood to the end,
+// conn.ErrNodeGone or conn.ErrSessionOver if they had gone before, which means that
+// a lock was lost; conn.ErrClosed if the connection was closed first; and the
+// server's refusal if it will not delete.
 //
 // If it is not known what an attempt to stand has come to, that is found out
 // first. A server that refuses to tell leaves it open (see Open), and Remove may
@@ -50,15 +51,16 @@ func (e *Entry) Remove() error {
 		// run: another one had been gone before.
 		first = conn.ErrNodeGone
 	}
-	e.disown()
+	e.forget()
 	return first
 }
 
 // errTorn: the node is gone, perhaps by a transaction of ours that deletes several.
 var errTorn = errors.New("gone, perhaps by a transaction")
 
-// removeAll deletes all nodes in one transaction, and reports whether it did.
-// If not, whatever the reason, they are deleted one by one (lesson 69).
+// removeAll deletes all nodes in one transaction, and reports whether it did. If
+// not, whatever the reason, the caller deletes them one by one: a transaction
+// deletes nothing if one of its nodes is gone.
 func (e *Entry) removeAll(nodes []string) bool {
 	if _, err := e.c.Await(context.Background()); err != nil {
 		return false
@@ -89,14 +91,14 @@ func (e *Entry) removeNode(node string, torn bool) error {
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
 			if unknown {
-				return nil // an earlier try did it (lesson 46)
+				return nil // an earlier try, whose answer was lost, did it
 			}
 			if torn {
 				return errTorn
 			}
 			return conn.ErrNodeGone
 		case conn.Classify(err) == conn.Answered:
-			return err // a refusal stays one (lesson 45)
+			return err // a refusal stays one, however often the server is asked
 		case conn.Classify(err) == conn.Unknown:
 			unknown = true
 		}

@@ -15,9 +15,9 @@ type Verdict struct {
 	Place int // in line, if that is not the number of nodes before: 1 is the next
 }
 
-// Rule decides who blocks whom: line is in order, own is the index of the node
-// that asks. It must not look behind own: who comes later never blocks
-// (lesson 15).
+// Rule decides who blocks whom. line is in order; own is the index of the node
+// that asks. A Rule must not look behind own: two nodes that each wait for a later
+// one would wait for each other.
 type Rule func(line []znode.Name, own int) Verdict
 
 // First is the rule of a mutex: it is the turn of whoever is first. The one

@@ -12,9 +12,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// NoWriter is the rule of readers: nobody who wants the lock alone stands
-// before. The nearest one who does is watched, so that the end of another wakes
-// nobody for nothing (lessons 15, 16).
+// NoWriter is the rule of readers: it is a reader's turn when nobody who wants the
+// lock alone stands before it. The reader watches the nearest one that does: if all
+// readers watched the first one, each release of a writer would wake them all.
 func NoWriter(line []znode.Name, own int) Verdict {
 	for i := own - 1; i >= 0; i-- {
 		if line[i].Kind != znode.Read {
@@ -32,7 +32,7 @@ func NoWriter(line []znode.Name, own int) Verdict {
 func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 	parent, name := path.Split(w.nodes[0])
 	seq := strings.TrimPrefix(name, znode.Prefix(znode.Write, w.guid))
-	e.own(znode.NewGUID())
+	e.claim(znode.NewGUID())
 	node := path.Join(parent, znode.Prefix(znode.Read, e.guid)+seq)
 	e.stands(w.session, []string{node}, e.order.Data)
 	e.fence.Store(w.Fence())

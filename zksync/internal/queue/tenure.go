@@ -48,9 +48,10 @@ func (e *Entry) Fit(l Lease) bool {
 	return e.fresh(l.own) && e.c.Alive(e.session)
 }
 
-// Alone reports whether nobody else is known to stand in line: nothing has been
-// heard of it since a look that is not long ago. The limit is for an event that
-// gets lost, which must not keep the others out for ever (lesson 79).
+// Alone reports whether nobody else is known to stand in line: the line was listed
+// less than T/6 ago, and no change of it has been heard of since. The time is
+// limited because an event may get lost: without the limit a session that uses the
+// lock all the time would keep the others out for ever.
 func (e *Entry) Alone(l Lease) bool {
 	return e.fresh(l.crowd) && time.Since(l.looked) < e.c.Timeout()/6
 }

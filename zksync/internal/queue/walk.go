@@ -67,12 +67,12 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 		}
 		waited = true
 		if v.Crowd {
-			err = e.mill(ctx, i, line, own, v, looked, &told)
+			err = e.waitForChange(ctx, i, line, own, v, looked, &told)
 		} else {
 			blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
 			err = e.block(ctx, i, v.place(own), blocker, v.Sole, &told)
 			if errors.Is(err, errIn) {
-				err = e.mill(ctx, i, line, own, v, looked, &told)
+				err = e.waitForChange(ctx, i, line, own, v, looked, &told)
 			}
 		}
 		switch {
@@ -151,7 +151,7 @@ func (v *view) find(line []znode.Name, mine string) error {
 			return nil
 		}
 	}
-	return errAgain // lesson 27
+	return errAgain // without a node of our own we are not first, even if nobody is before us
 }
 
 // learn sets a watch on our own node, and so gets to know its czxid.
@@ -219,8 +219,8 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 		// request when it comes.
 		defer e.c.Guard(e.nodes[i:i+1], e.session, nil).Stop()
 	}
-	// The watches tell all there is to tell; that they stand is checked now and
-	// then all the same (G13).
+	// The watches tell of every change. go-zookeeper may fail to set them again after
+	// a reconnect, and only logs that (its conn.go:649-653): a read checks every T.
 	poll := time.NewTicker(max(e.c.Timeout(), time.Second))
 	defer poll.Stop()
 	for {
@@ -264,7 +264,7 @@ type told struct {
 func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Watch, error) {
 	w, err := e.c.Watch(blocker)
 	if errors.Is(err, zk.ErrNoNode) {
-		return nil, errLook // gone between the listing and now (lesson 24)
+		return nil, errLook // gone between the listing and now: there is nothing to wait for
 	}
 	if err != nil {
 		return nil, err
@@ -296,11 +296,12 @@ func (e *Entry) stays(node string, stat *zk.Stat) {
 	}
 }
 
-// turned tells whether the end of the only blocker proves, without a read,
-// that it is our turn: it was deleted; it was not of our own session, whose
-// nodes end together in any order; our own node was watched on the same
-// connection, which is still up, and no event on it has come before, on a feed
-// that keeps the order (lesson 59).
+// turned reports whether the end of the only blocker proves, without a read, that
+// it is our turn. It does if the blocker was deleted, and was not of our own
+// session, whose nodes are deleted together in any order; if our own node was
+// watched on the same connection, which is still up; and if no event on our own
+// node has come before, on a feed that keeps the order. Events that come over a
+// channel for each watch have lost their order.
 func (e *Entry) turned(wb, wo *conn.Watch, local bool) bool {
 	_, deleted := wb.Over()
 	over, _ := wo.Over()
