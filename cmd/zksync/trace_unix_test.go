@@ -129,7 +129,7 @@ func TestRunWithoutTrace(t *testing.T) {
 func TestRunTraceConflict(t *testing.T) {
 	lock := lockPath(t)
 	h := holder(t, lock)
-	for flags, want := range map[string][2]any{"-n": {"busy", nil}, "-w 0.1": {"error", "deadline_exceeded"}} {
+	for flags, want := range map[string][2]any{"-n": {"busy", nil}, "-w 2": {"error", "deadline_exceeded"}} {
 		p := zksyncRun(t, append(strings.Fields("--trace -q "+flags), lock, "--", "true")...).Start()
 		p.WantCode(1)
 		spans, rest := printed(t, p.Err.String())
