@@ -245,18 +245,19 @@ func (h *Hold) release(ctx context.Context) error {
 	}
 	then := h.endLocked(context.Canceled)
 	delete(t.holds, h)
-	var unguard, vacated after
+	var unguard after
+	var quit vacated
 	var rel *release
 	switch {
 	case len(t.holds) == 0 && t.plain == 0:
-		rel, vacated = t.vacateLocked(false)
+		rel, quit = t.vacateLocked(false)
 	case len(t.holds) == 0:
 		unguard = t.unguardLocked()
 	}
 	l.mu.Unlock()
 	then.run()
 	unguard.run()
-	vacated.run()
+	quit.run()
 	return rel.wait(ctx, l.s)
 }
 

@@ -58,7 +58,7 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 		panic("zksync: released more permits than held")
 	}
 	var rels []*release
-	var then []after
+	var then []vacated
 	for n > 0 {
 		t := l.newestLocked()
 		if t.lost != nil {
@@ -75,14 +75,12 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 		n = 0
 		if t.lost == nil {
 			rel := &release{done: make(chan struct{})}
-			rels, then = append(rels, rel), append(then, l.shrinkLocked(t, rel))
+			rels, then = append(rels, rel), append(then, vacated{freed: l.shrinkLocked(t, rel)})
 		}
 	}
 	l.mu.Unlock()
 	l.leave() // before HoldEnd runs
-	for _, f := range then {
-		f.run()
-	}
+	runAll(then...)
 	for _, rel := range rels {
 		err = join(err, rel.wait(ctx, l.s))
 	}
