@@ -144,11 +144,18 @@ func (t *tenure) rest() int64 {
 }
 
 // nothing waits for no permits at all: until those of this session who came
-// before have theirs, as in x/sync. It makes no request. On a path that is a lock's
-// it is refused, as permits are.
-func (l *lock) nothing(ctx context.Context, try bool) error {
+// before have theirs, as in x/sync. It makes no request. On a path that is a lock's,
+// or is a Multi's, it is refused, as permits are.
+func (l *lock) nothing(ctx context.Context, t *terms, try bool) error {
 	w := &waiter{kind: znode.Permit, call: ctx, ready: make(chan struct{})}
 	l.mu.Lock()
+	for c := l.multi(t); c != nil && !l.s.stopped.Load(); c = l.multi(t) {
+		l.mu.Unlock()
+		if !c.settles() {
+			return c.error
+		}
+		l.mu.Lock()
+	}
 	switch {
 	case l.s.stopped.Load():
 		l.mu.Unlock()
@@ -174,6 +181,15 @@ func (l *lock) nothing(ctx context.Context, try bool) error {
 	defer l.mu.Unlock()
 	l.queue.Remove(w.elem) // if it is there still
 	return ctx.Err()
+}
+
+// multi returns the conflict of a call for no permits with a Multi. It takes
+// Session.mu.
+func (l *lock) multi(t *terms) *conflict {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	c, _ := l.multisLocked(t).(*conflict)
+	return c
 }
 
 // nothingsLocked ends the waits for nothing that are first in line.

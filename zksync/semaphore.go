@@ -64,8 +64,9 @@ func (sem *Semaphore) Path() string {
 // itself, and nothing is left behind. A ctx that is done already never gets any.
 // More than the limit wait for ctx without holding up others; 0 wait for those of
 // this session that came before, and cost nothing. Other errors are an *Error:
-// ErrClosed, ErrLimitMismatch, what ZooKeeper refuses, and, for any n, that the
-// session has the path in use for a lock. It panics if n is negative.
+// ErrClosed, ErrLimitMismatch, what ZooKeeper refuses, and, for n from 0 up to the
+// limit, that the session has the path in use for a lock, be it as a part of a Multi.
+// It panics if n is negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
 	err := sem.acquire(ctx, "acquire", &waiter{weight: n})
 	if e := ctx.Err(); e != nil && errors.Is(err, e) {
@@ -149,7 +150,7 @@ func (m *Mutex) apart(w *waiter) error {
 	case w.weight == 0:
 		l := m.s.enter(m.path, m.full)
 		defer l.leave()
-		return l.nothing(ctx, w.acq.Try)
+		return l.nothing(ctx, w.terms, w.acq.Try)
 	case w.acq.Try:
 		return ErrBusy
 	}
