@@ -89,6 +89,12 @@ func TestCloseWithinTheTracer(t *testing.T) {
 			ok(t, sem.Acquire(short(t), 1))
 			sem.Release(1)
 		}},
+		{"end of several permits", "HoldEnd", func(t *testing.T, _ *zktest.Server, s *zksync.Session) {
+			sem := zksync.NewSemaphore(s, "/l", 3)
+			ok(t, sem.Acquire(short(t), 1))
+			ok(t, sem.Acquire(short(t), 1))
+			sem.Release(2)
+		}},
 		{"end of readers", "HoldEnd", func(t *testing.T, _ *zktest.Server, s *zksync.Session) {
 			rw := zksync.NewRWMutex(s, "/l")
 			rw.RLock()
@@ -116,7 +122,9 @@ func TestCloseWithinTheTracer(t *testing.T) {
 					rec.on(func(name string) {
 						if name == tt.at && first.CompareAndSwap(false, true) {
 							start := time.Now()
-							_ = by.end(s) // the node that waits for us is named
+							if err := by.end(s); err != nil {
+								t.Errorf("%s: %v", by.name, err)
+							}
 							took <- time.Since(start)
 						}
 					})

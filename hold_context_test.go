@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // plainParent is a parent of the test's own, which shows whether it is kept.
@@ -248,5 +249,71 @@ func TestHoldContextsRace(t *testing.T) {
 			wg.Wait()
 			cancel()
 		}
+	})
+}
+
+// askedParent counts how often it is asked for a value.
+type askedParent struct {
+	context.Context
+	asked int
+}
+
+func (p *askedParent) Value(key any) any {
+	if key == (keyed{}) {
+		p.asked++
+	}
+	return p.Context.Value(key)
+}
+
+// However many contexts of holds are within each other, a value is asked for once of
+// the outermost parent.
+func TestHoldContextsAskTheirParentOnce(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, srv *zktest.Server) {
+		const depth = 20
+		m := zksync.NewMutex(via(t, srv.Dial), "/l")
+		h, err := m.Hold(short(t))
+		ok(t, err)
+		asks := func(name string, p *askedParent, ctx context.Context) {
+			t.Helper()
+			p.asked = 0
+			if v := ctx.Value(keyed{}); v != "outermost" || p.asked != 1 {
+				t.Errorf("%s: %v, asked %d times", name, v, p.asked)
+			}
+		}
+		root, cancel := context.WithCancelCause(context.Background())
+		defer cancel(nil)
+		for name, outer := range map[string]context.Context{"that never ends": context.Background(), "that ends": root} {
+			p := &askedParent{Context: context.WithValue(outer, keyed{}, "outermost")}
+			within, between := context.Context(p), context.Context(p)
+			for range depth {
+				within = h.Context(within)
+				next, cancel := context.WithCancel(h.Context(between))
+				defer cancel()
+				between = next
+			}
+			asks("a parent "+name+", each within another", p, within)
+			asks("a parent "+name+", with contexts between", p, between)
+			if within.Err() != nil || context.Cause(between) != nil {
+				t.Errorf("%v, %v: both go on", within.Err(), context.Cause(between))
+			}
+			if outer == root {
+				cancel(errCause)
+				if context.Cause(within) != errCause || context.Cause(between) != errCause {
+					t.Errorf("causes %v, %v", context.Cause(within), context.Cause(between))
+				}
+			}
+		}
+		ok(t, h.Release(short(t)))
+
+		p := &askedParent{Context: context.WithValue(context.Background(), keyed{}, "outermost")}
+		var again func(ctx context.Context, levels int) error
+		again = func(ctx context.Context, levels int) error {
+			asks("levels of Do", p, ctx)
+			if levels == depth {
+				return nil
+			}
+			return m.Do(ctx, func(ctx context.Context, _ *zksync.Hold) error { return again(ctx, levels+1) })
+		}
+		ok(t, again(p, 0))
 	})
 }

@@ -39,6 +39,33 @@ func TestNoPermitsOnALock(t *testing.T) {
 		}
 		m.Unlock()
 
+		// As a part of a Multi alone, whether it is held or waited for.
+		for _, other := range []zksync.Locker{m, zksync.NewRWMutex(s, p).RLocker()} {
+			mu := zksync.NewMulti(other, zksync.NewMutex(s, p+"-2"))
+			mu.Lock()
+			refused()
+			mu.Unlock()
+			held := zksync.NewMutex(z.dial(t), p)
+			held.Lock()
+			got := async(func() error { return mu.LockContext(short(t)) })
+			waiting(t, s, 1)
+			refused()
+			held.Unlock()
+			ok(t, get(t, got))
+			mu.Unlock()
+			ok(t, sem.Acquire(short(t), 0)) // it is nobody's now
+			ok(t, sem.Acquire(short(t), 1))
+			sem.Release(1)
+		}
+
+		// More than there are wait, on a lock's path, too.
+		m.Lock()
+		err := get(t, async(func() error { return sem.Acquire(brieflyFor(t, patience/50), 2) }))
+		if err != context.DeadlineExceeded {
+			t.Errorf("Acquire of more than the limit: %v", err)
+		}
+		m.Unlock()
+
 		// The other way round.
 		ok(t, sem.Acquire(short(t), 1))
 		one := async(func() error { return sem.Acquire(short(t), 1) })

@@ -54,25 +54,34 @@ func (t *tenure) openLocked() *Hold {
 	if t.guard == nil {
 		nodes := t.e.Nodes()
 		t.guard = t.l.s.conn.Guard(nodes, h.session, t.end)
-		for _, node := range nodes {
-			go t.look(node)
+		if t.looked == nil {
+			t.looked = make([]bool, len(nodes))
+		}
+		for i, node := range nodes {
+			if !t.looked[i] { // else who looks since an earlier handle goes on
+				t.looked[i] = true
+				go t.look(i, node)
+			}
 		}
 	}
 	return h
 }
 
-// look keeps a watch on a node while there are handles: after each event and
-// each reconnect it is set again, by a read that shows what has changed. It is not
-// counted in: a watch may be over only after the tenure, which is.
-func (t *tenure) look(node string) {
+// look keeps a watch on the node with index i while there are handles: after each
+// event and each reconnect it is set again, by a read that shows what has changed.
+// One at a time does so for a node, since a watch can't be taken back: it stays,
+// and is followed, between one handle and the next. It is not counted in: a watch
+// may be over only after the tenure, which is.
+func (t *tenure) look(i int, node string) {
 	c := t.l.s.conn
 	for {
 		_, changed := c.State()
 		if _, err := c.Await(context.Background()); err != nil {
-			return
+			return // closed for good
 		}
 		t.l.mu.Lock()
 		done := t.over || t.lost != nil || len(t.holds) == 0
+		t.looked[i] = !done
 		t.l.mu.Unlock()
 		if done {
 			return
@@ -87,13 +96,16 @@ func (t *tenure) look(node string) {
 				if _, deleted := w.Over(); deleted {
 					t.lose(conn.ErrNodeGone)
 				}
-				t.look(node)
+				t.look(i, node)
 			})
 			return
 		case errors.Is(err, zk.ErrNoNode):
 			t.lose(conn.ErrNodeGone)
 			return
 		case conn.Classify(err) == conn.Answered:
+			t.l.mu.Lock()
+			t.looked[i] = false
+			t.l.mu.Unlock()
 			return // not readable: the probes are left
 		}
 		select { // an error, and still connected
@@ -179,7 +191,9 @@ func (h *Hold) Node() string { return h.node }
 // Revoked returns a channel that is closed when somebody asks for the lock
 // back: with Session.Revoke, or by writing "__REVOKE__" (Curator's word) or
 // "unlock" to its node. For a hold that an owner enters after that it is closed
-// from the beginning. The lock stays held: it is for the holder to comply.
+// from the beginning if one that the owner entered before was told, and otherwise
+// soon: once the node has been read, which nobody does while there is no Hold.
+// The lock stays held: it is for the holder to comply.
 func (h *Hold) Revoked() <-chan struct{} { return h.revoked }
 
 // Release gives the lock back, and ends the contexts. Only the first call does
@@ -229,18 +243,19 @@ func (h *Hold) release(ctx context.Context) error {
 	}
 	then := h.endLocked(context.Canceled)
 	delete(t.holds, h)
-	var unguard, vacated after
+	var unguard after
+	var quit vacated
 	var rel *release
 	switch {
 	case len(t.holds) == 0 && t.plain == 0:
-		rel, vacated = t.vacateLocked(false)
+		rel, quit = t.vacateLocked(false)
 	case len(t.holds) == 0:
 		unguard = t.unguardLocked()
 	}
 	l.mu.Unlock()
 	then.run()
 	unguard.run()
-	vacated.run()
+	quit.run()
 	return rel.wait(ctx, l.s)
 }
 

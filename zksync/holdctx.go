@@ -100,10 +100,33 @@ func (c *holdCtx) Err() error {
 }
 
 // Value has package context find the ender, under the key that it answers to with
-// itself; every other key is the parent's.
+// itself. Every other key is the parent's, and asked of it once: the ender has a
+// parent, too, and to ask both would double the work with each context within
+// another.
 func (c *holdCtx) Value(key any) any {
-	if v := c.end.ctx.Value(key); v == any(c.end.ctx) {
-		return v
+	if key == selfKey {
+		return c.end.ctx
 	}
 	return c.Context.Value(key)
+}
+
+// selfKey is the key to which a context that package context can cancel answers with
+// itself. It is not exported, but context.Cause asks for it.
+var selfKey = func() any {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // there is a cause to ask for
+	spy := keySpy{Context: ctx}
+	context.Cause(&spy)
+	return spy.key
+}()
+
+// keySpy is a context that notes the key it is asked for.
+type keySpy struct {
+	context.Context
+	key any
+}
+
+func (s *keySpy) Value(key any) any {
+	s.key = key
+	return s.Context.Value(key)
 }

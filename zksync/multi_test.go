@@ -69,3 +69,39 @@ func TestMultiLeavesNoParts(t *testing.T) {
 		t.Errorf("%d Multis, %d paths, %d locks", n, len(s.parts), len(s.locks))
 	}
 }
+
+// What a Multi consists of may be read with the lock's own mutex held: it is not
+// written meanwhile.
+func TestConsistLeavesTermsAloneWhileTheyAreRead(t *testing.T) {
+	s, err := newSession(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMulti(NewMutex(s, "/a"), NewMutex(s, "/b")).all()
+	l := s.enter("", m.full)
+	parts := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(l.parts)
+	}
+	l.mu.Lock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.consist(&m.cfg.terms)
+	}()
+	select {
+	case <-done:
+		t.Error("written while lock.mu is held")
+	case <-time.After(50 * time.Millisecond):
+	}
+	if n := parts(); n != 0 {
+		t.Errorf("%d parts while lock.mu is held", n)
+	}
+	l.mu.Unlock()
+	<-done
+	if n := parts(); n != 2 {
+		t.Errorf("%d parts", n)
+	}
+	l.leave()
+}

@@ -58,7 +58,7 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 		panic("zksync: released more permits than held")
 	}
 	var rels []*release
-	var then []after
+	var then []vacated
 	for n > 0 {
 		t := l.newestLocked()
 		if t.lost != nil {
@@ -75,14 +75,12 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 		n = 0
 		if t.lost == nil {
 			rel := &release{done: make(chan struct{})}
-			rels, then = append(rels, rel), append(then, l.shrinkLocked(t, rel))
+			rels, then = append(rels, rel), append(then, vacated{freed: l.shrinkLocked(t, rel)})
 		}
 	}
 	l.mu.Unlock()
 	l.leave() // before HoldEnd runs
-	for _, f := range then {
-		f.run()
-	}
+	runAll(then...)
 	for _, rel := range rels {
 		err = join(err, rel.wait(ctx, l.s))
 	}
@@ -146,11 +144,18 @@ func (t *tenure) rest() int64 {
 }
 
 // nothing waits for no permits at all: until those of this session who came
-// before have theirs, as in x/sync. It makes no request. On a path that is a lock's
-// it is refused, as permits are.
-func (l *lock) nothing(ctx context.Context, try bool) error {
+// before have theirs, as in x/sync. It makes no request. On a path that is a lock's,
+// or is a Multi's, it is refused, as permits are.
+func (l *lock) nothing(ctx context.Context, t *terms, try bool) error {
 	w := &waiter{kind: znode.Permit, call: ctx, ready: make(chan struct{})}
 	l.mu.Lock()
+	for c := l.multi(t); c != nil && !l.s.stopped.Load(); c = l.multi(t) {
+		l.mu.Unlock()
+		if !c.settles() {
+			return c.error
+		}
+		l.mu.Lock()
+	}
 	switch {
 	case l.s.stopped.Load():
 		l.mu.Unlock()
@@ -176,6 +181,15 @@ func (l *lock) nothing(ctx context.Context, try bool) error {
 	defer l.mu.Unlock()
 	l.queue.Remove(w.elem) // if it is there still
 	return ctx.Err()
+}
+
+// multi returns the conflict of a call for no permits with a Multi. It takes
+// Session.mu.
+func (l *lock) multi(t *terms) *conflict {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	c, _ := l.multisLocked(t).(*conflict)
+	return c
 }
 
 // nothingsLocked ends the waits for nothing that are first in line.

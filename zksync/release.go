@@ -21,10 +21,10 @@ type release struct {
 // ZooKeeper's line behind the node, until the node is gone. rel is nil after a
 // hand-over at once, and for a lost lock.
 //
-// then has to be run. It runs HoldEnd at once and does not count it in, because
-// HoldEnd may wait in Shutdown until nobody is counted in. A caller that is
-// counted in itself passes within; HoldEnd then runs in the events' goroutine.
-func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
+// Of then, HoldEnd runs without being counted in: it may wait in Shutdown until
+// nobody is. A caller that is counted in itself passes within, and HoldEnd runs in
+// the events' goroutine.
+func (t *tenure) vacateLocked(within bool) (rel *release, then vacated) {
 	l := t.l
 	freed := t.freeLocked()
 	reason := EndUnlocked
@@ -36,11 +36,10 @@ func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
 		told = l.s.later(told)
 	}
 	unguard := t.unguardLocked()
-	quit := after(func() {
+	quit := vacated{told: told, freed: func() {
 		unguard.run()
 		freed.run()
-		told.run()
-	})
+	}}
 	if t.lost != nil {
 		l.advanceLocked()
 		return nil, quit
@@ -54,10 +53,7 @@ func (t *tenure) vacateLocked(within bool) (rel *release, then after) {
 	if head == nil || len(l.runs) > 0 || !t.passes(head) {
 		l.advanceLocked()
 		rel = &release{done: make(chan struct{})}
-		return rel, func() {
-			quit()
-			t.remove(rel)
-		}
+		return rel, t.removal(rel, quit)
 	}
 	budget := min(t.handoff, head.handoff)
 	if t.handoffs >= budget && t.e.Alone(t.lease) {
@@ -113,32 +109,71 @@ func (l *lock) renew(ctx context.Context, r *run, own *conn.Watch, alone bool) *
 	return rel
 }
 
-// remove deletes the node of a tenure that has ended. It is not counted in, since a
-// function of the tracer may come before and after it that waits in Shutdown.
-func (t *tenure) remove(rel *release) {
+// vacated is what is left to do for a tenure that has ended in good order: told runs
+// functions of the tracer, after freed, and where several have ended after that of
+// all. One that waits in Shutdown would wait for those that are not free.
+type vacated struct{ freed, told after }
+
+func (v vacated) run() { runAll(v) }
+
+func runAll(all ...vacated) {
+	for _, v := range all {
+		v.freed.run()
+	}
+	tellAll(all)
+}
+
+func tellAll(all []vacated) {
+	if len(all) > 0 {
+		defer tellAll(all[1:]) // also when the tracer panics
+		all[0].told.run()
+	}
+}
+
+// removal adds the deletion of the node to what is left to do for a tenure.
+//
+// Shutdown waits for the deletion, from before the lock leaves the table. The
+// deletion waits for HoldEnd and ReleaseStart, which come before it, but not while
+// the session shuts down: Close has no time for them, and one of them may be what
+// waits in Shutdown.
+func (t *tenure) removal(rel *release, quit vacated) vacated {
 	s, tr := t.l.s, t.l.s.cfg.tracer
-	t.l.mu.Lock()
-	ctx := t.ctx // HoldStart may be running: of those that share, another may give back
-	t.l.mu.Unlock()
-	started := tr.ReleaseStart == nil
-	s.stats.cleanup.Add(1)
+	heard := make(chan struct{})
+	var ctx context.Context // ReleaseStart's; before heard is closed
+	started := false        // before heard is closed
 	run := func() {
+		select {
+		case <-heard:
+		case <-s.over:
+		}
 		rel.err = s.remove(t.e)
 		s.events.begin()
 		defer s.events.end()
 		s.deletes(-1)
+		<-heard
 		if started && tr.ReleaseEnd != nil {
 			s.hook(func() { tr.ReleaseEnd(ctx, t.acq, s.verdict(rel.err)) })
 		}
 		close(rel.done)
 	}
-	defer func() { // also when the tracer panics
-		s.deletes(1)
-		go run()
-	}()
-	if tr.ReleaseStart != nil {
-		ctx = tr.ReleaseStart(ctx, t.acq)
-		started = true
+	return vacated{
+		freed: func() {
+			s.stats.cleanup.Add(1)
+			s.deletes(1)
+			go run()
+			quit.freed()
+		},
+		told: func() {
+			defer close(heard) // also when the tracer panics
+			quit.told.run()
+			t.l.mu.Lock()
+			ctx = t.ctx // HoldStart may be running: of those that share, another may give back
+			t.l.mu.Unlock()
+			if tr.ReleaseStart != nil {
+				ctx = tr.ReleaseStart(ctx, t.acq)
+			}
+			started = true
+		},
 	}
 }
 

@@ -71,7 +71,8 @@ func (sem *Semaphore) Path() string {
 // ErrInvalidPath, ErrLimitMismatch with WithStrictLimit, ErrSequenceExhausted,
 // zk.ErrNoAuth or another refusal of the servers, or tells that the options make no
 // sense or contradict those of another value in use for the path, or that the session
-// has the path in use for a lock. A call that fails takes no permit and leaves nothing
+// has the path in use for a lock, be it as a part of a Multi (not if n is above the
+// limit). A call that fails takes no permit and leaves nothing
 // behind: a node that can't be deleted at once is deleted in the background. It panics
 // if n is negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
@@ -177,7 +178,7 @@ func (m *Mutex) apart(w *waiter) error {
 	case w.weight == 0:
 		l := m.s.enter(m.path, m.full)
 		defer l.leave()
-		return l.nothing(ctx, w.acq.Try)
+		return l.nothing(ctx, w.terms, w.acq.Try)
 	case w.acq.Try:
 		return ErrBusy
 	}

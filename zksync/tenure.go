@@ -27,6 +27,7 @@ type tenure struct {
 	plain    int                // levels by Lock, LockContext, TryLock
 	holds    map[*Hold]struct{} // levels by Hold, TryHold, Do
 	guard    *conn.Guard        // while there are holds
+	looked   []bool             // by node: somebody looks at it; nil before the first hold
 	handoffs int                // tenures before this one on the same node, since it was alone
 	pub      *published         // what its nodes say; may be nil
 	lease    queue.Lease        // for hand-overs, once somebody waits for one

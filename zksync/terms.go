@@ -71,6 +71,8 @@ type multiPart struct {
 // consist notes what the lock of a Multi consists of, while it is in use.
 func (l *lock) consist(t *terms) {
 	s := l.s
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.parts != nil {
@@ -114,12 +116,8 @@ func (l *lock) bindLocked(t *terms) error {
 	s := l.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.parts == nil {
-		for _, o := range s.parts[l.full] {
-			if err := o.l.refuses(&o.l.parts[o.i].manners, t, &t.manners); err != nil {
-				return err
-			}
-		}
+	if err := l.multisLocked(t); err != nil {
+		return err
 	}
 	for _, p := range t.parts {
 		if o := s.locks[p.path]; o != nil {
@@ -137,6 +135,20 @@ func (l *lock) bindLocked(t *terms) error {
 		}
 	}
 	l.terms, l.bound = *t, true
+	return nil
+}
+
+// multisLocked returns a conflict if a plain lock, or semaphore, may not be used on
+// the terms of a call since a Multi is in use for its path. It needs Session.mu.
+func (l *lock) multisLocked(t *terms) error {
+	if t.parts != nil {
+		return nil
+	}
+	for _, o := range l.s.parts[l.full] {
+		if err := o.l.refuses(&o.l.parts[o.i].manners, t, &t.manners); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ type given struct {
 	known bool // a loss had been noticed, and logged, before
 	err   error
 	rel   *release
-	then  after
+	then  vacated
 }
 
 // unlock ends one level of the present tenure, whoever took it, unless o is an
