@@ -17,11 +17,15 @@ func (w *world) checkIdle(idle map[string]int) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	// Holders with slow tracers may come and go between two looks, of one path, for
+	// which somebody waits who wants several.
+	busy := false
+	for _, p := range w.paths {
+		busy = busy || w.kind == "hooked" && w.grants[p] != w.looked[p]
+		w.looked[p] = w.grants[p]
+	}
 	for i, p := range w.paths {
 		why := w.idleLocked(i, lines[p])
-		// Holders with slow tracers may come and go between two looks.
-		busy := w.kind == "hooked" && w.grants[p] != w.looked[p]
-		w.looked[p] = w.grants[p]
 		if why == "" || busy || time.Since(w.crash) < w.slowest()+2*tick {
 			idle[p] = 0
 			continue
