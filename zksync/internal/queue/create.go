@@ -80,6 +80,15 @@ func (e *Entry) paths(g znode.GUID) []string {
 	return paths
 }
 
+// mostData is as long as what nodes may come to say that say data now: those with
+// none never say anything (WithoutNodeInfo).
+func mostData(data []byte) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	return make([]byte, max(len(data), znode.MaxInfo))
+}
+
 // together is how many of the nodes one transaction makes: all, but for the defect
 // OneByOne.
 func (e *Entry) together() int {

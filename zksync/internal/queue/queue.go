@@ -195,8 +195,9 @@ func (e *Entry) Position() int { return int(e.place.Load()) }
 func (e *Entry) Stand(ctx context.Context) error {
 	if len(e.order.Places) > 1 {
 		// All later requests for the nodes are smaller than the one that makes
-		// them, which says of each its path, its data and its access list.
-		if err := e.c.CanCreate(e.paths(znode.GUID{}), e.order.Data, e.order.ACL); err != nil {
+		// them, which says of each its path, its data and its access list. Another
+		// call may take the place over, with more to say.
+		if err := e.c.CanCreate(e.paths(znode.GUID{}), mostData(e.order.Data), e.order.ACL); err != nil {
 			return err
 		}
 	}
