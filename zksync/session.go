@@ -194,7 +194,7 @@ func (s *Session) Ping(ctx context.Context) error {
 func (s *Session) ping(ctx context.Context) error {
 	ctx, done := s.during(ctx)
 	defer done()
-	for {
+	for p := (queue.Pause{}); ; p.Wait(ctx) {
 		if err := s.alive(); err != nil {
 			return err
 		}
