@@ -206,6 +206,7 @@ func (s *Session) forget(e *queue.Entry, err error) {
 	}
 	s.mu.Lock()
 	delete(s.pending, e)
+	s.refused.add(e.Kept())
 	s.wakeLocked()
 	s.mu.Unlock()
 }

@@ -89,6 +89,7 @@ type Entry struct {
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the newest first node
 	node string   // guarded by mu; the first node that stands
+	kept refused  // guarded by mu
 }
 
 // New returns an entry that stands nowhere yet.
