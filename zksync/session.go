@@ -49,9 +49,9 @@ type Session struct {
 	more    func() // tells the tracer of one more node to clean up; made once
 	less    func() // of one less
 
-	differs   told // semaphores with several limits, by path
-	strangers told // paths with children of another recipe
-	stayers   told // nodes in line that belong to no session
+	differs   told      // semaphores with several limits, by path
+	strangers strangers // paths with children of another recipe
+	stayers   told      // nodes in line that belong to no session
 
 	mu       sync.Mutex
 	locks    map[string]*lock          // guarded by mu; in use, by full path
