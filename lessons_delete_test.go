@@ -118,7 +118,8 @@ func TestLesson45_RetriesAreBounded(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) {
 		onServers(t, func(t *testing.T, z *site) {
 			ctx, path, raw := short(t), lockPath(t), z.raw(t)
-			p, s := z.behind(t)
+			p := z.proxied(t)
+			s := dialUnchecked(t, []string{p.Addr()})
 			free(t, zksync.NewMutex(s, path+"-beside")) // makes the parents
 			_, err := raw.Create(path, nil, 0, zk.WorldACL(zk.PermAll&^zk.PermDelete))
 			ok(t, err)
@@ -132,6 +133,7 @@ func TestLesson45_RetriesAreBounded(t *testing.T) {
 			}
 			_, err = raw.SetACL(path, zk.WorldACL(zk.PermAll), -1)
 			ok(t, err)
+			closeNames(t, s.Close(), "refused to delete", h.Node())
 		})
 	})
 	t.Run("Away", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,7 +185,60 @@ func TestNumberedDataIsNotStrange(t *testing.T) {
 	})
 }
 
-// The look at strangers costs one read a session and path, whatever they are.
+// Data with numbers beside another recipe's nodes, whatever comes first in a listing
+// and whichever of the two was there first, does not hide them.
+func TestStrangersBesideDataAreTold(t *testing.T) {
+	onServers(t, func(t *testing.T, z *site) {
+		p, raw := lockPath(t), z.raw(t)
+		made(t, raw, p)
+		for i := range 12 {
+			plant(t, raw, p+fmt.Sprintf("/order%d-", i%3), "", zk.FlagSequence)
+		}
+		var log notes
+		s := z.dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		free(t, zksync.NewMutex(s, p))
+		pass(100 * time.Millisecond)
+		if log.String() != "" {
+			t.Errorf("logged:\n%s", log.String())
+		}
+		for range 3 {
+			plant(t, raw, p+"/turn-", "", zk.FlagEphemeral|zk.FlagSequence)
+		}
+		for range 3 {
+			free(t, zksync.NewMutex(s, p))
+		}
+		eventually(t, "the log tells", func() bool { return log.count("WithForeignPrefix", p, "count=3", "turn-") == 1 })
+		if n := log.count("WithForeignPrefix"); n != 1 || strings.Contains(log.String(), "order") {
+			t.Errorf("logged %d times:\n%s", n, log.String())
+		}
+	})
+}
+
+// However many kinds of names there are, few are read.
+func TestStrangersCostFewReads(t *testing.T) {
+	onServers(t, func(t *testing.T, z *site) {
+		const most = 16
+		p, raw := lockPath(t), z.raw(t)
+		made(t, raw, p)
+		c := z.counted(t)
+		m := zksync.NewMutex(c.Session, p)
+		for i := range 3 * most {
+			plant(t, raw, p+fmt.Sprintf("/%x-", i), "", zk.FlagSequence)
+			if i%most == 0 {
+				free(t, m)
+			}
+		}
+		free(t, m)
+		eventually(t, "the reads", func() bool { return c.p.Requests()["exists"] == most })
+		free(t, m)
+		pass(100 * time.Millisecond)
+		if n := c.p.Requests()["exists"]; n != most {
+			t.Errorf("%d reads, want %d", n, most)
+		}
+	})
+}
+
+// The look at strangers costs one read a session, path and kind of name, whatever they are.
 func TestStrangersCostOneRead(t *testing.T) {
 	for name, flags := range map[string]int32{"data": zk.FlagSequence, "locks": zk.FlagEphemeral | zk.FlagSequence} {
 		t.Run(name, func(t *testing.T) {

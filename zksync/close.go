@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
@@ -45,6 +46,11 @@ func (s *Session) Shutdown(ctx context.Context) error {
 // clean-up: it goes on in the background until each of the nodes is known to be
 // gone, their session is over, or the program closes its client. Where nothing is
 // left to do nothing goes on.
+//
+// It also names nodes, 100 of them at most, that ZooKeeper has refused to delete, as
+// an access list without zk.PermDelete has it do, while their session lives. Nothing
+// is tried again for these: they block their locks until the session ends, or until
+// somebody who may delete them does.
 //
 // Later calls wait for the first and return its result.
 //
@@ -107,13 +113,19 @@ func (s *Session) cleaned(limit <-chan time.Time) bool {
 // leftovers is the error that names all that is not known to be gone, or nil.
 func (s *Session) leftovers() error {
 	var left, open []string
+	id := s.ID()
 	s.mu.Lock()
 	for e := range s.pending {
 		left = append(left, e.Left()...)
 		open = append(open, e.Open()...)
+		s.refused.add(e.Kept())
 	}
+	refused := s.refused.of(id)
 	s.mu.Unlock()
 	var errs []error
+	if len(refused) > 0 {
+		errs = append(errs, fmt.Errorf("ZooKeeper refused to delete: %v", refused))
+	}
 	if len(left) > 0 {
 		errs = append(errs, fmt.Errorf("not deleted: %v", left))
 	}
@@ -124,6 +136,34 @@ func (s *Session) leftovers() error {
 		return nil
 	}
 	return &Error{Op: "close", Err: errors.Join(errs...)}
+}
+
+// maxRefused bounds the memory for nodes that ZooKeeper refuses to delete.
+const maxRefused = 100
+
+// refusals are nodes of one session that ZooKeeper has refused to delete: they go
+// with it. The zero value is empty.
+type refusals struct {
+	session int64
+	nodes   []string
+}
+
+func (r *refusals) add(session int64, nodes []string) {
+	if len(nodes) == 0 {
+		return
+	}
+	if r.session != session {
+		*r = refusals{session: session}
+	}
+	r.nodes = append(r.nodes, nodes[:min(len(nodes), maxRefused-len(r.nodes))]...)
+}
+
+// of returns those of a session.
+func (r *refusals) of(session int64) []string {
+	if r.session != session {
+		return nil
+	}
+	return slices.Clone(r.nodes)
 }
 
 // linger has the clean-up go on after Close, on a client of the program's that

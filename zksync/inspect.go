@@ -97,7 +97,7 @@ func (s *Session) fullPath(path string) (string, error) {
 func (s *Session) ask(ctx context.Context, f func() error) error {
 	ctx, done := s.during(ctx)
 	defer done()
-	for {
+	for p := (queue.Pause{}); ; p.Wait(ctx) {
 		if err := s.alive(); err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func modeOf(k znode.Kind) Mode {
 // node's is refused. The error is an *Error; it Is zk.ErrNoNode when the node has
 // gone. If ctx ends first, the request may have been made or not.
 func (s *Session) Revoke(ctx context.Context, node string) error {
-	for {
+	for p := (queue.Pause{}); ; p.Wait(ctx) {
 		err := s.onNode(ctx, "revoke", node, func() error { return s.askBack(ctx, node) })
 		if !errors.Is(err, zk.ErrBadVersion) {
 			return err

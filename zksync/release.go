@@ -242,6 +242,7 @@ func (s *Session) forget(e *queue.Entry, err error) {
 	}
 	s.mu.Lock()
 	delete(s.pending, e)
+	s.refused.add(e.Kept())
 	s.wakeLocked()
 	s.mu.Unlock()
 }

@@ -49,14 +49,15 @@ type Session struct {
 	more    func() // tells the tracer of one more node to clean up; made once
 	less    func() // of one less
 
-	differs   told // semaphores with several limits, by path
-	strangers told // paths with children of another recipe
-	stayers   told // nodes in line that belong to no session
+	differs   told      // semaphores with several limits, by path
+	strangers strangers // paths with children of another recipe
+	stayers   told      // nodes in line that belong to no session
 
 	mu       sync.Mutex
 	locks    map[string]*lock          // guarded by mu; in use, by full path
 	parts    map[string][]multiPart    // guarded by mu; of the Multis in use, by full path
 	pending  map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
+	refused  refusals                  // guarded by mu
 	deleting int                       // guarded by mu; locks given back whose node is being deleted
 	quiet    chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
 	closing  atomic.Bool               // Close was called
@@ -71,7 +72,8 @@ type Session struct {
 // The error is an *Error: for a server list or an option that makes no sense,
 // for credentials that the servers refuse (zk.ErrAuthFailed), and when ctx
 // ends first; it then Is ctx.Err() and tells how each server failed. No server
-// is tried when ctx has ended already. Nothing is left behind by a failure.
+// is tried when ctx has ended already. Nothing is left behind by a failure, but
+// that the close of the connection may go on in the background for a second or two.
 func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, error) {
 	s, err := newSession(opts)
 	if err != nil {
@@ -194,7 +196,7 @@ func (s *Session) Ping(ctx context.Context) error {
 func (s *Session) ping(ctx context.Context) error {
 	ctx, done := s.during(ctx)
 	defer done()
-	for {
+	for p := (queue.Pause{}); ; p.Wait(ctx) {
 		if err := s.alive(); err != nil {
 			return err
 		}

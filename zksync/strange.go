@@ -37,35 +37,115 @@ func (t *told) first(key string) bool {
 	return true
 }
 
-// forget has the key be new again.
-func (t *told) forget(key string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.keys, key)
+// maxPrefixes bounds how many kinds of names below one path are looked into.
+const maxPrefixes = 16
+
+// strangers is a bounded record of the children with numbers that were looked into.
+// The zero value is empty.
+type strangers struct {
+	mu    sync.Mutex
+	paths map[string]*stranger // guarded by mu
+	size  int                  // guarded by mu; prefixes of all paths
 }
+
+// stranger is what was looked into below one path.
+type stranger struct {
+	seen map[string]bool // names without their number
+	told bool            // the log has told of the path: nothing more is looked into
+}
+
+// fresh notes the prefixes of names below a path, and returns, for those that are
+// new, the name with the highest number: the likeliest to be in use.
+func (s *strangers) fresh(parent string, names []string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.paths[parent]
+	if p != nil && (p.told || len(p.seen) >= maxPrefixes) {
+		return nil
+	}
+	var samples map[string]string
+	for _, n := range names {
+		prefix := prefixOf(n)
+		was, there := samples[prefix]
+		switch {
+		case there:
+			if n > was {
+				samples[prefix] = n
+			}
+			continue
+		case p != nil && (p.seen[prefix] || len(p.seen) >= maxPrefixes):
+			continue
+		case s.paths == nil || p == nil && s.size >= maxTold:
+			s.paths, s.size = make(map[string]*stranger), 0
+		}
+		if p == nil {
+			p = &stranger{seen: make(map[string]bool)}
+			s.paths[parent] = p
+		}
+		p.seen[prefix] = true
+		s.size++
+		if samples == nil {
+			samples = make(map[string]string)
+		}
+		samples[prefix] = n
+	}
+	return samples
+}
+
+// forget has a prefix be new again.
+func (s *strangers) forget(parent, prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.paths[parent]; p != nil && p.seen[prefix] {
+		delete(p.seen, prefix)
+		s.size--
+	}
+}
+
+// tell reports whether the log is to tell of the path now, which it does once.
+func (s *strangers) tell(parent string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.paths[parent]
+	if p == nil || p.told {
+		return p == nil
+	}
+	p.told = true
+	return true
+}
+
+// prefixOf is a name that znode.Numbered is true of, without its number.
+func prefixOf(name string) string { return name[:len(name)-10] }
 
 // maxNames bounds the names that one line of the log tells.
 const maxNames = 10
 
 // strange looks into children of a lock's path that no lock heeds and that have
 // numbers as the nodes of a recipe do: if they are ephemeral, then somebody else
-// takes a lock here, beside ours. One read tells, for all of them, in the
-// background.
+// takes a lock here, beside ours. One read tells, for all names that differ in their
+// number only, in the background: data with numbers may be beside them.
 func (s *Session) strange(parent string, names []string) {
-	if !s.strangers.first(parent) {
+	samples := s.strangers.fresh(parent, names)
+	if len(samples) == 0 {
 		return
 	}
-	n := len(names)
-	names = slices.Clone(names[:min(n, maxNames)])
+	names = slices.Clone(names)
 	go func() {
-		st, _, err := s.conn.Stat(path.Join(parent, names[0]))
-		switch {
-		case err == nil && st.EphemeralOwner != 0:
+		locks := make(map[string]bool)
+		for prefix, name := range samples {
+			st, _, err := s.conn.Stat(path.Join(parent, name))
+			switch {
+			case err == nil:
+				locks[prefix] = st.EphemeralOwner != 0
+			case errors.Is(err, zk.ErrNoAuth):
+			default:
+				s.strangers.forget(parent, prefix) // gone, or no answer: the next listing asks again
+			}
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return !locks[prefixOf(n)] })
+		if n := len(names); n > 0 && s.strangers.tell(parent) {
 			s.logger().Warn("zksync: children of a lock's path look like another recipe's lock nodes, which are not heeded: both sides may hold; see WithForeignPrefix",
-				"path", parent, "children", names, "count", n)
-		case err == nil, errors.Is(err, zk.ErrNoAuth):
-		default:
-			s.strangers.forget(parent) // gone, or no answer: the next listing asks again
+				"path", parent, "children", names[:min(n, maxNames)], "count", n)
 		}
 	}()
 }

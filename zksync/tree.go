@@ -45,9 +45,11 @@ type Cycle struct {
 	Waits []Wait // each one's For is the next one's Owner, round to the first
 	// Certain: two looks, a second apart, have shown all of its nodes with the
 	// same data, and all are of locks. The cycle then lasts until a call's context
-	// ends or a node is broken. Otherwise it may be none, or may have ended: look
-	// again. A cycle through permits is never certain, since another holder may
-	// give some back.
+	// ends or a node is broken, if the processes of its nodes are connected: one
+	// that is cut off from ZooKeeper at that moment may have given its lock to
+	// another of its goroutines, or have given up, which its nodes can't show.
+	// Otherwise it may be none, or may have ended: look again. A cycle through
+	// permits is never certain, since another holder may give some back.
 	Certain bool
 }
 

@@ -20,7 +20,7 @@ func (c *Conn) followLocked(w *Watch, fed bool, events <-chan zk.Event) {
 	switch {
 	case c.closed:
 	case fed && w.err == nil && !over:
-		go c.lookAgain(w, c.timeout/6)
+		w.look = time.AfterFunc(c.timeout/6, func() { c.lookAgain(w) })
 	case events != nil:
 		if _, is := c.fed[w.key]; !is { // else that channel's goroutine does
 			c.fed[w.key] = struct{}{}
@@ -48,34 +48,29 @@ func (c *Conn) forward(key watchKey, events <-chan zk.Event) {
 	}
 }
 
-// lookAgain reads the node of a watch once more, when the client has certainly set
-// the watch again: a change between the first read and then may be told to nobody,
-// since the client asks for what came after its last answer (conn.go:614).
-func (c *Conn) lookAgain(w *Watch, after time.Duration) {
-	timer := time.NewTimer(after)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.Done():
-		return
-	case <-c.life.Done():
-		return
-	}
+// lookAgain reads the node of a watch that the client was to set again, once it has
+// had the time to: a change between the first read and then may be told to nobody,
+// since the client asks for what came after its last answer (conn.go:614). It may
+// have failed to set it, too, and keeps the connection nevertheless (conn.go:636-642):
+// so the node is read each T for as long as the watch serves. No goroutine waits
+// meanwhile, and the end of the watch stops it.
+func (c *Conn) lookAgain(w *Watch) {
 	event := zk.EventType(0)
 	stat, _, err := c.Stat(w.Path)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		event = zk.EventNodeDeleted
-	case err != nil: // the next connection's watch is another one
-		return
-	case w.key.children && stat.Pzxid != w.Stat.Pzxid:
+	case err == nil && w.key.children && stat.Pzxid != w.Stat.Pzxid:
 		event = zk.EventNodeChildrenChanged
-	case !w.key.children && stat.Mzxid != w.Stat.Mzxid:
+	case err == nil && !w.key.children && stat.Mzxid != w.Stat.Mzxid:
 		event = zk.EventNodeDataChanged
 	default:
+		if over, _ := w.Over(); !over {
+			w.look.Reset(c.timeout)
+		}
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.endLocked(w, event)
 }

@@ -23,6 +23,15 @@ func channels(zc *zk.Conn) (n int) {
 	return n
 }
 
+// running is how many goroutines there are, counted while the world stands still:
+// runtime.NumGoroutine counts some that have ended as running, by the dozen, while
+// the runtime moves its records of them.
+func running() int {
+	all := make([]runtime.StackRecord, 10_000)
+	n, _ := runtime.GoroutineProfile(all)
+	return n
+}
+
 // Each reconnect has everybody watch again what was watched before. On a client of the
 // program's that costs no more of it, nor of us.
 func TestForeignWatchesDoNotPileUp(t *testing.T) {
@@ -50,9 +59,9 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 			time.Sleep(T)
 			synctest.Wait()
 			if i == 0 {
-				goroutines = runtime.NumGoroutine()
+				goroutines = running()
 			}
-			if got, n := runtime.NumGoroutine(), channels(zc); got > goroutines+paths/2 || n != 2*paths {
+			if got, n := running(), channels(zc); got > goroutines+paths/2 || n != 2*paths {
 				t.Fatalf("after %d reconnects %d goroutines, %d at first, and %d channels for %d watches", i, got, goroutines, n, 2*paths)
 			}
 			f.cut()
@@ -113,6 +122,69 @@ func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 			time.Sleep(T/6 + time.Second)
 			if over, deleted := w.Over(); over != test.ends || deleted != test.deleted {
 				t.Errorf("over %v, deleted %v", over, deleted)
+			}
+		})
+	}
+}
+
+// The client may fail to set its watches again, and keep the connection: the node is
+// looked at for as long as the watch serves, at a bounded rate, and not longer.
+func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
+	const times = 5
+	for name, ends := range map[string]func(f *fake, c *Conn){
+		"Changed": func(f *fake, _ *Conn) { f.do(func() { f.nodes["/node"].stat.Mzxid++ }) },
+		"Cut":     func(f *fake, _ *Conn) { f.cut(); time.Sleep(2 * time.Second) },
+		"Closed":  func(_ *fake, c *Conn) { c.Close(context.Background()) },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			_, c := foreign(t, f, nil)
+			if _, err := c.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ephemeral(t, c, "/node")
+			if _, err := c.Watch("/node"); err != nil {
+				t.Fatal(err)
+			}
+			f.do(func() { f.losesWatches = true })
+			f.cut()
+			time.Sleep(2 * time.Second)
+			if _, err := c.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w, err := c.Watch("/node")
+			if err != nil {
+				t.Fatal(err)
+			}
+			// An answer that says nothing does not end it.
+			f.do(func() {
+				f.script = func(_ *peer, h wire.RequestHeader) (a act) {
+					if h.Op == wire.OpExists {
+						a.code = wire.CodeThrottledOp
+					}
+					return a
+				}
+			})
+			time.Sleep(T * times)
+			f.do(func() { f.script = nil })
+			if n := f.countOf(wire.OpExists); n != times {
+				t.Errorf("%d looks in %v, want %d", n, T*times, times)
+			}
+			if over, _ := w.Over(); over {
+				t.Error("over while nothing has changed")
+			}
+			ends(f, c)
+			time.Sleep(T)
+			if over, _ := w.Over(); !over {
+				t.Error("the watch goes on")
+			}
+			time.Sleep(times * T)
+			found := 0
+			if name == "Changed" {
+				found = 1
+			}
+			if n := f.countOf(wire.OpExists) - times; n != found {
+				t.Errorf("%d looks after that, want %d", n, found)
 			}
 		})
 	}

@@ -48,22 +48,28 @@ func (c *Conn) refresh() {
 	}
 }
 
-// poll compares what the client says with what is known. The session is asked
-// for on both sides of the state: while they differ it is changing.
+// poll compares what the client says with what is known. The session and the server
+// are asked for on both sides of the state: while they differ they are changing.
+// Another server is another connection, even if nobody saw the state between.
 func (c *Conn) poll(zc *zk.Conn) {
 	c.polling.Lock()
 	defer c.polling.Unlock()
-	session := zc.SessionID()
-	up := zc.State() == zk.StateHasSession && session != 0 && zc.SessionID() == session
-	server := zc.Server()
+	session, server := zc.SessionID(), zc.Server()
+	up := zc.State() == zk.StateHasSession && session != 0 && zc.SessionID() == session && zc.Server() == server
 	c.mu.Lock()
 	st, l := c.state, c.link
 	c.mu.Unlock()
+	if st.Session != 0 && session != st.Session {
+		// The client keeps the id until it is told that the session is over
+		// (conn.go:705-713), whether the next one is up by now or not.
+		c.expired(l)
+		st.Up = false
+	}
 	switch {
-	case up && (!st.Up || st.Session != session):
-		if st.Session != 0 && st.Session != session {
-			c.expired(l)
-		}
+	case up && st.Up && server != st.Server:
+		c.down(l)
+		c.upForeign(session, server)
+	case up && !st.Up:
 		c.upForeign(session, server)
 	case !up && st.Up:
 		c.down(l)

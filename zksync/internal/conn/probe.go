@@ -18,8 +18,10 @@ var (
 
 // elapsed returns the time since t, by the larger of the monotonic and the wall
 // clock. The monotonic clock stands still while the machine sleeps.
-func elapsed(t time.Time) time.Duration {
-	now := time.Now()
+func elapsed(t time.Time) time.Duration { return between(t, time.Now()) }
+
+// between is elapsed as of now, a reading of both clocks.
+func between(t, now time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
@@ -30,7 +32,7 @@ func elapsed(t time.Time) time.Duration {
 func (c *Conn) Alive(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.aliveLocked(session)
+	return c.aliveLocked(session, time.Now())
 }
 
 // AliveFor is Alive, and reports whether it will be true for d more even if
@@ -38,11 +40,12 @@ func (c *Conn) Alive(session int64) bool {
 func (c *Conn) AliveFor(session int64, d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.aliveLocked(session) && elapsed(c.contact)+d < patience(c.timeout)
+	now := time.Now()
+	return c.aliveLocked(session, now) && between(c.contact, now)+d < patience(c.timeout)
 }
 
-func (c *Conn) aliveLocked(session int64) bool {
-	return session != 0 && c.state.Session == session && elapsed(c.contact) < patience(c.timeout)
+func (c *Conn) aliveLocked(session int64, now time.Time) bool {
+	return session != 0 && c.state.Session == session && between(c.contact, now) < patience(c.timeout)
 }
 
 // patience is how long a session counts as alive after the last proof.
@@ -96,12 +99,8 @@ func (c *Conn) probeLoop() {
 			c.mu.Unlock()
 			return
 		}
-		lost, paths := c.judgeLocked()
 		changed := c.changed
-		v := sight{
-			now: time.Now(), timeout: c.timeout, up: c.state.Up, epoch: c.state.Epoch,
-			contact: c.contact, answered: c.answered, nodes: len(paths) > 0,
-		}
+		lost, paths, v := c.lookLocked(time.Now())
 		c.mu.Unlock()
 		report(lost)
 		var do step
@@ -124,10 +123,21 @@ func (c *Conn) probeLoop() {
 	}
 }
 
-// judgeLocked takes out the guards that have lost, and returns the nodes to
+// lookLocked judges as of now, and returns what a prober is to be shown. Both go by
+// the same time: for a loss due between two the prober would not look again, as it
+// takes those for told who have lost by its own.
+func (c *Conn) lookLocked(now time.Time) (lost map[*Guard]error, paths []string, v sight) {
+	lost, paths = c.judgeLocked(now)
+	return lost, paths, sight{
+		now: now, timeout: c.timeout, up: c.state.Up, epoch: c.state.Epoch,
+		contact: c.contact, answered: c.answered, nodes: len(paths) > 0,
+	}
+}
+
+// judgeLocked takes out the guards that have lost by now, and returns the nodes to
 // ask for.
-func (c *Conn) judgeLocked() (lost map[*Guard]error, paths []string) {
-	alive := c.aliveLocked(c.state.Session)
+func (c *Conn) judgeLocked(now time.Time) (lost map[*Guard]error, paths []string) {
+	alive := c.aliveLocked(c.state.Session, now)
 	for g := range c.guards {
 		var reason error
 		switch {

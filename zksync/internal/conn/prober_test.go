@@ -268,3 +268,21 @@ func TestUnreadableNodes(t *testing.T) {
 		}
 	})
 }
+
+// Whoever goes by one look at the clock is told of a loss, or looks again no later
+// than when it is due.
+func TestLossIsNotBetweenTwoLooks(t *testing.T) {
+	start := time.Now()
+	due := start.Add(T / 2)
+	for _, now := range []time.Time{due.Add(-time.Second), due.Add(-1), due, due.Add(1)} {
+		c := newConn(Config{Timeout: T})
+		c.state, c.contact = State{Session: 1, Epoch: 1}, start
+		g := &Guard{c: c, session: 1, lost: func(error) func() { return nil }}
+		c.guards[g] = struct{}{}
+		lost, _, v := c.lookLocked(now)
+		_, do := prober{began: start}.next(v)
+		if told := lost[g] == ErrNoContact; told != !now.Before(due) || !told && now.Add(do.wait) != due {
+			t.Errorf("%v before it is due: told %v, the next look after %v", due.Sub(now), told, do.wait)
+		}
+	}
+}

@@ -36,6 +36,7 @@ type Watch struct {
 	once  sync.Once
 	event zk.EventType // what ended it, 0: the connection; before done is closed
 	after []func()     // guarded by Conn.mu
+	look  *time.Timer  // guarded by Conn.mu; the next look at the node, if nobody else may tell
 }
 
 // Done is closed when the watch is over.
@@ -180,6 +181,9 @@ func (c *Conn) endLocked(w *Watch, event zk.EventType) {
 	w.once.Do(func() {
 		w.event = event
 		close(w.done)
+		if w.look != nil {
+			w.look.Stop()
+		}
 		for _, f := range w.after {
 			go f()
 		}

@@ -71,6 +71,15 @@ func (e *Entry) paths(g znode.GUID) []string {
 	return paths
 }
 
+// mostData is as long as what nodes may come to say that say data now: those with
+// none never say anything (WithoutNodeInfo).
+func mostData(data []byte) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	return make([]byte, max(len(data), znode.MaxInfo))
+}
+
 // resolve finds out what became of a create whose outcome is not known, and
 // takes over the nodes if they are of the present session.
 func (e *Entry) resolve() (found bool, err error) {

@@ -23,3 +23,9 @@ func (p *pause) wait(ctx context.Context) {
 	case <-ctx.Done():
 	}
 }
+
+// Pause is the engine's, for others who try again. The zero value is ready.
+type Pause struct{ p pause }
+
+// Wait waits before the next try, or until ctx ends.
+func (p *Pause) Wait(ctx context.Context) { p.p.wait(ctx) }

@@ -88,6 +88,7 @@ type Entry struct {
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the newest first node
 	node string   // guarded by mu; the first node that stands
+	kept refused  // guarded by mu
 }
 
 // New returns an entry that stands nowhere yet.
@@ -194,8 +195,9 @@ func (e *Entry) Position() int { return int(e.place.Load()) }
 func (e *Entry) Stand(ctx context.Context) error {
 	if len(e.order.Places) > 1 {
 		// All later requests for the nodes are smaller than the one that makes
-		// them, which says of each its path, its data and its access list.
-		if err := e.c.CanCreate(e.paths(znode.GUID{}), e.order.Data, e.order.ACL); err != nil {
+		// them, which says of each its path, its data and its access list. Another
+		// call may take the place over, with more to say.
+		if err := e.c.CanCreate(e.paths(znode.GUID{}), mostData(e.order.Data), e.order.ACL); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // line until the session ends. It returns nil if the nodes stood to the end,
 // conn.ErrNodeGone or conn.ErrSessionOver if they had gone before, which means that
 // a lock was lost; conn.ErrClosed if the connection was closed first; and the
-// server's refusal if it will not delete.
+// server's refusal if it will not delete: see Kept.
 //
 // If it is not known what an attempt to stand has come to, that is found out
 // first. A server that refuses to tell leaves it open (see Open), and Remove may
@@ -43,6 +43,9 @@ func (e *Entry) Remove() error {
 		}
 		if errors.Is(err, conn.ErrClosed) {
 			return err
+		}
+		if err != nil && !errors.Is(err, conn.ErrNodeGone) && !errors.Is(err, conn.ErrSessionOver) {
+			e.keeps(left[0])
 		}
 		e.leaves(left[1:])
 	}
@@ -103,4 +106,33 @@ func (e *Entry) removeNode(node string, torn bool) error {
 			unknown = true
 		}
 	}
+}
+
+// maxKept bounds the memory for nodes that can't be deleted.
+const maxKept = 100
+
+// refused are nodes of one session that ZooKeeper has refused to delete, not all.
+type refused struct {
+	session int64
+	nodes   []string
+}
+
+// keeps records a node that ZooKeeper has refused to delete.
+func (e *Entry) keeps(node string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.kept.session != e.session {
+		e.kept = refused{session: e.session}
+	}
+	if len(e.kept.nodes) < maxKept {
+		e.kept.nodes = append(e.kept.nodes, node)
+	}
+}
+
+// Kept returns the first 100 nodes that ZooKeeper has refused to delete, and whose
+// they are: they go with that session. It may be called at any time.
+func (e *Entry) Kept() (session int64, nodes []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.kept.session, e.kept.nodes
 }

@@ -11,8 +11,10 @@ import (
 	"unicode/utf8"
 )
 
+// MaxInfo is how many bytes Encode makes, at most, and AddRevoke.
+const MaxInfo = 256
+
 const (
-	maxInfo    = 256     // bytes that Encode makes, at most
 	maxForeign = 4 << 10 // bytes that DecodeInfo looks at, at most
 	maxText    = 40      // bytes of each text
 )
@@ -39,12 +41,12 @@ func (i Info) Encode() []byte {
 	if i.PID < 0 {
 		i.PID = 0
 	}
-	b := i.appendJSON(make([]byte, 0, maxInfo))
+	b := i.appendJSON(make([]byte, 0, MaxInfo))
 	for _, text := range []*string{&i.OwnerName, &i.Host, &i.Identity} {
-		if len(b) <= maxInfo {
+		if len(b) <= MaxInfo {
 			break
 		}
-		*text = shorten(*text, len(b)-maxInfo)
+		*text = shorten(*text, len(b)-MaxInfo)
 		b = i.appendJSON(b[:0])
 	}
 	return b
@@ -215,7 +217,7 @@ func AddRevoke(data []byte) ([]byte, bool) {
 		return nil, false
 	}
 	object := bytes.TrimRight(data, " \t\r\n")
-	if len(object)+len(revokeMember) > maxInfo {
+	if len(object)+len(revokeMember) > MaxInfo {
 		i.Revoke = true
 		return i.Encode(), true
 	}

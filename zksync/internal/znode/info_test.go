@@ -242,10 +242,10 @@ func FuzzDecodeInfo(f *testing.F) {
 			t.Fatalf("AddRevoke: %v, DecodeInfo: %v", can, ok)
 		} else if ok {
 			got, ok := DecodeInfo(asked)
-			if len(asked) > maxInfo || !ok || !got.Revoke || !IsRevoke(asked) {
+			if len(asked) > MaxInfo || !ok || !got.Revoke || !IsRevoke(asked) {
 				t.Fatalf("%q became %q", data, asked)
 			}
-			if got.Revoke = info.Revoke; got != info && len(data)+len(revokeMember) <= maxInfo {
+			if got.Revoke = info.Revoke; got != info && len(data)+len(revokeMember) <= MaxInfo {
 				t.Fatalf("%q became %q", data, asked)
 			}
 		}
