@@ -141,7 +141,7 @@ func (k *worker) upgrade(o op, path string, ctx context.Context) {
 		w.wrong("upgrade: %s got %s, which it reads", k.name, path)
 		k.giveBack(m.As(owner), ctx)
 	case errors.Is(err, zksync.ErrClosed) && k.p.closing.Load():
-	case !errors.Is(err, zksync.ErrDeadlock) || time.Since(start) > 8*k.p.slow:
+	case !errors.Is(err, zksync.ErrDeadlock), time.Since(start) > 8*k.p.slow && !k.p.closing.Load(): // by a hook of this call, perhaps
 		w.wrong("upgrade: %s was told after %v: %v", k.name, time.Since(start), err)
 	}
 	k.unlock(c)
