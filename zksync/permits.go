@@ -87,11 +87,13 @@ func (l *lock) giveBack(ctx context.Context, n int64) (err error) {
 	return err
 }
 
-// looseLocked is the number of permits that were taken without a handle.
+// looseLocked is the number of permits that were taken without a handle. A permit
+// whose call has not returned is nobody's to give back: if the call fails after all,
+// it gives back the whole.
 func (l *lock) looseLocked() (sum int64) {
 	for _, list := range [...][]*tenure{l.debts, l.reads} {
 		for _, t := range list {
-			if t.plain > 0 {
+			if t.plain > 0 && t.taken {
 				sum += t.weight
 			}
 		}
@@ -103,7 +105,7 @@ func (l *lock) looseLocked() (sum int64) {
 func (l *lock) newestLocked() *tenure {
 	for _, list := range [...][]*tenure{l.debts, l.reads} {
 		for i := len(list) - 1; i >= 0; i-- {
-			if list[i].plain > 0 {
+			if list[i].plain > 0 && list[i].taken {
 				return list[i]
 			}
 		}

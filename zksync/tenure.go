@@ -35,6 +35,7 @@ type tenure struct {
 	exposed  bool  // somebody has seen the fence: never handed over, since two holders would share it
 	lost     error // Is ErrLost
 	over     bool  // no longer lock.ten
+	taken    bool  // of a permit: its call has not ended otherwise
 	revoked  bool  // asked back
 
 	trace   string          // traceparent of the call that took it

@@ -42,8 +42,14 @@ func (s *Session) settle(w *waiter) {
 	if l := w.lock; l != nil {
 		defer l.leave()
 		defer func() {
-			if !w.kept && w.ten != nil && w.err == nil {
+			switch t := w.ten; {
+			case t == nil || w.err != nil:
+			case !w.kept:
 				l.undo(w)
+			case t.kind == znode.Permit:
+				l.mu.Lock()
+				t.taken = true
+				l.mu.Unlock()
 			}
 		}()
 		if w.waits {

