@@ -78,8 +78,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 			client, events, err := zk.Connect([]string{"10.0.0.1"}, virtualTimeout, zk.WithDialer(srv.Dial), zk.WithLogger(mute{}), zk.WithLogInfo(false))
 			ok(t, err)
 			run(t, client, virtualTimeout, via(t, srv.Dial), "/l")
-			for range events {
-			}
+			drain(events)
 		})
 	})
 	t.Run("Network", func(t *testing.T) {
@@ -120,8 +119,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 					t.Error(err)
 				}
 				srv.Heal()
-				for range events {
-				}
+				drain(events)
 			})
 		})
 	}

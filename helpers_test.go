@@ -51,10 +51,26 @@ func (z *site) client(t testing.TB) *zk.Conn {
 	}
 	t.Cleanup(func() {
 		c.Close()
-		for range events {
-		}
+		drain(events)
 	})
 	return c
+}
+
+// drain waits until a client that was closed has ended. One that is closed with
+// requests under way may lock up instead (conn.go:523 of the client).
+func drain(events <-chan zk.Event) {
+	limit := time.NewTimer(5 * time.Second)
+	defer limit.Stop()
+	for {
+		select {
+		case _, more := <-events:
+			if !more {
+				return
+			}
+		case <-limit.C:
+			return
+		}
+	}
 }
 
 // patience bounds what should come at once, on a machine that is busy.

@@ -93,8 +93,7 @@ func (z *site) raw(t testing.TB) *zk.Conn {
 	}
 	t.Cleanup(func() {
 		c.Close()
-		for range events {
-		}
+		drain(events)
 	})
 	return c
 }
