@@ -44,7 +44,9 @@ func (w *world) next() int64 {
 }
 
 // shared reports whether others may hold beside.
-func (c *claim) shared() bool { return len(c.seats) == 1 && !alone(c.seats[0].mode) }
+func (c *claim) shared() bool {
+	return !slices.ContainsFunc(c.seats, func(s seat) bool { return alone(s.mode) })
+}
 
 // path is the first of its paths.
 func (c *claim) path() string { return c.seats[0].path }

@@ -1,6 +1,9 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // limit is the largest that the semaphore at a path has anywhere.
 func (w *world) limit(path string) int64 { return w.limits[slices.Index(w.paths, path)] }
@@ -104,8 +107,13 @@ func (w *world) checkFenceLocked(c *claim, lines map[string][]standing) {
 	}
 }
 
-// pool is where plain locks that are shared are given back, by anybody.
-func (c *claim) pool() string { return c.p.name + " " + c.path() }
+// pool is where plain locks that are shared are given back, by anybody. Several read
+// sides are one lock, however they are named.
+func (c *claim) pool() string {
+	names := strings.Split(c.name(), "+")
+	slices.Sort(names)
+	return c.p.name + " " + strings.Join(names, "+")
+}
 
 // joinLocked looks who of the same process shares what c has, so that it can't be
 // told whose node is whose.
@@ -116,7 +124,7 @@ func (w *world) joinLocked(c *claim) {
 	w.joins[c.pool()]++
 	c.joins, c.sole = w.joins[c.pool()], true
 	for _, o := range w.active[c.path()] {
-		if o.hold == nil && o.p == c.p && o.shared() {
+		if o.hold == nil && o.pool() == c.pool() && o.shared() {
 			c.sole = false
 			// Who has lost permits without knowing, and gives permits back, may
 			// give back those of c.
