@@ -30,7 +30,9 @@ func (w *world) checkIdle(idle map[string]int) {
 			idle[p] = 0
 			continue
 		}
-		if idle[p]++; idle[p] == idleFor+int(8*w.slowHook()/(timeout/12)) {
+		// A call takes as long as eight slow hooks; some may fail one after the other,
+		// as with numbers that are used up, before one is granted.
+		if idle[p]++; idle[p] == idleFor+int(32*w.slowHook()/(timeout/12)) {
 			w.wrongLocked("idle: %s: for T/2 %s", p, why)
 		}
 	}
