@@ -86,6 +86,32 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 	})
 }
 
+// inherits returns a watch that a client of the program's has from the connection
+// before, and did not set again.
+func inherits(t *testing.T) (*fake, *Conn, *Watch) {
+	t.Helper()
+	f := newFake(T)
+	_, c := foreign(t, f, nil)
+	if _, err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ephemeral(t, c, "/node")
+	if _, err := c.Watch("/node"); err != nil {
+		t.Fatal(err)
+	}
+	f.do(func() { f.losesWatches = true })
+	f.cut()
+	time.Sleep(2 * time.Second)
+	if _, err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w, err := c.Watch("/node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, c, w
+}
+
 // The client may set a watch again as of an answer that came after the change: the
 // node is looked at once more.
 func TestForeignWatchIsLookedAtAgain(t *testing.T) {
@@ -99,25 +125,7 @@ func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 		"Gone":    {change: func(f *fake) { delete(f.nodes, "/node") }, ends: true, deleted: true},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			f := newFake(T)
-			_, c := foreign(t, f, nil)
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			ephemeral(t, c, "/node")
-			if _, err := c.Watch("/node"); err != nil {
-				t.Fatal(err)
-			}
-			f.do(func() { f.losesWatches = true })
-			f.cut()
-			time.Sleep(2 * time.Second)
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w, err := c.Watch("/node")
-			if err != nil {
-				t.Fatal(err)
-			}
+			f, _, w := inherits(t)
 			f.do(func() { test.change(f) })
 			time.Sleep(T/6 + time.Second)
 			if over, deleted := w.Over(); over != test.ends || deleted != test.deleted {
@@ -137,25 +145,7 @@ func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 		"Closed":  func(_ *fake, c *Conn) { c.Close(context.Background()) },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			f := newFake(T)
-			_, c := foreign(t, f, nil)
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			ephemeral(t, c, "/node")
-			if _, err := c.Watch("/node"); err != nil {
-				t.Fatal(err)
-			}
-			f.do(func() { f.losesWatches = true })
-			f.cut()
-			time.Sleep(2 * time.Second)
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w, err := c.Watch("/node")
-			if err != nil {
-				t.Fatal(err)
-			}
+			f, c, w := inherits(t)
 			// An answer that says nothing does not end it.
 			f.do(func() {
 				f.script = func(_ *peer, h wire.RequestHeader) (a act) {

@@ -102,10 +102,11 @@ func (e *Entry) write(nodes []string, known []said, data []byte) error {
 	var versions []int32
 	for i, k := range known {
 		now := data
+		writes := !k.foreign
 		if k.asked {
-			now, k.foreign = asking(data)
+			now, writes = znode.AddRevoke(data)
 		}
-		if !k.foreign {
+		if writes {
 			at, paths, says, versions = append(at, i), append(paths, nodes[i]), append(says, now), append(versions, k.version)
 		}
 	}
@@ -120,12 +121,6 @@ func (e *Entry) write(nodes []string, known []said, data []byte) error {
 		known[i].version = stats[k].Version
 	}
 	return nil
-}
-
-// asking returns data with a request to give the lock back; false if it can't have one.
-func asking(data []byte) (with []byte, foreign bool) {
-	with, ok := znode.AddRevoke(data)
-	return with, !ok
 }
 
 // present reads the nodes' versions, after a write was refused because of one, and
