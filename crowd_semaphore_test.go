@@ -35,7 +35,7 @@ const (
 // sessions in five processes, some of which are killed, and some sessions ended
 // by the server, as they hold. At no time do those that live hold more than there
 // are, together with the killed ones whose session is not over; and whoever is
-// first in line has its permits as soon as there are enough (lesson 17).
+// first in line has its permits as soon as there are enough.
 func TestCrowdOfPermits(t *testing.T) {
 	total, _ := crowdFor(t)
 	onServers(t, func(t *testing.T, z *site) {

@@ -76,7 +76,7 @@ func TestLesson40_LostLockWorksAgain(t *testing.T) {
 			eventually(t, "the loss is noticed", func() bool { return s.Stats().Losses == 1 })
 			select {
 			case <-next:
-				t.Error("its place went to the next before its own Unlock (lesson 65)")
+				t.Error("its place went to the next before its own Unlock")
 			default:
 			}
 			isError(t, release(short(t)), zksync.ErrLost)

@@ -144,7 +144,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 // Sessions that can reach one server of three lose their locks with it: killed
 // just after its answer, which starts a clock that the leader may not know of;
 // or, a follower, cut off from its leader, while it goes on answering its
-// clients' pings and reads (lesson 63).
+// clients' pings and reads.
 func TestLoss_OneOfThreeServers(t *testing.T) {
 	e := zktest.RealEnsemble(t, 3, zktest.WithTickTime(500*time.Millisecond))
 	follower := func() int { return (e.Leader() + 1) % 3 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Pairs, and more, of locks in any order, by several sessions at once: nobody
-// waits for ever, and none is held twice (lesson 21).
+// waits for ever, and none is held twice.
 func TestLesson21_MultisInAnyOrder(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		const locks = 5

@@ -125,7 +125,7 @@ func TestRequestsAfterALongWait(t *testing.T) {
 	})
 }
 
-// Lesson 26: who stood behind a waiter that left moves up and waits on.
+// Who stood behind a waiter that left moves up and waits on.
 func TestRequestsWhenAMiddleWaiterLeaves(t *testing.T) {
 	onServers(t, func(t *testing.T, z *site) {
 		first, second, third := z.counted(t), z.counted(t), z.counted(t)

@@ -65,7 +65,7 @@ func each(sessions []*zksync.Session, f func(i int)) {
 	wg.Wait()
 }
 
-// A thousand sessions of one process in one queue (lesson 55): each takes its
+// A thousand sessions of one process in one queue: each takes its
 // room in memory, each release wakes one of them, and they come in the order of
 // their nodes.
 func TestManySessionsInOneQueue(t *testing.T) {

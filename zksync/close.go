@@ -52,6 +52,9 @@ func (s *Session) Shutdown(ctx context.Context) error {
 // is tried again for these: they block their locks until the session ends, or until
 // somebody who may delete them does.
 //
+// A session that was given up because its client had locked up is not named: its
+// nodes go when ZooKeeper ends it, T after the last contact.
+//
 // Later calls wait for the first and return its result.
 //
 // Close waits until the tracer has been told of everything, but not longer than
@@ -78,7 +81,7 @@ func (s *Session) close() error {
 	err := s.leftovers()
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
 	defer cancel()
-	if s.foreign && !clean && !s.conn.Abandoned() {
+	if s.foreign && !clean && !s.abandoned() {
 		s.end(conn.ErrClosed)
 		go s.linger()
 	} else {
@@ -86,6 +89,16 @@ func (s *Session) close() error {
 	}
 	s.finish(ctx)
 	return err
+}
+
+// abandoned reports whether the program is known to have closed its client.
+func (s *Session) abandoned() bool {
+	select {
+	case <-s.conn.Abandoned():
+		return true
+	default:
+		return false
+	}
 }
 
 // cleaned waits until every entry's nodes are known to be gone. It is false if
@@ -104,7 +117,7 @@ func (s *Session) cleaned(limit <-chan time.Time) bool {
 			return false
 		case <-s.conn.Life().Done():
 			return false
-		case <-s.conn.Gone():
+		case <-s.conn.Abandoned():
 			return false
 		}
 	}

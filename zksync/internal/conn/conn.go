@@ -85,8 +85,7 @@ type Conn struct {
 	probing bool
 	authErr error // the servers refuse our credentials
 	closed  bool
-	ended   bool          // a foreign client is closed
-	orphan  chan struct{} // closed with ended; nil unless the client is foreign
+	orphan  chan struct{} // closed when a foreign client is; nil for one of our own
 
 	answered time.Time // when an answer to a quorum write came last
 }
@@ -182,13 +181,15 @@ func (c *Conn) await(ctx context.Context, first bool) (State, error) {
 // closedLocked returns an error that Is ErrClosed if there will be no session any
 // more.
 func (c *Conn) closedLocked() error {
-	switch {
-	case c.closed:
+	if c.closed {
 		return ErrClosed
-	case c.ended:
-		return ErrClientClosed
 	}
-	return nil
+	select {
+	case <-c.orphan:
+		return ErrClientClosed
+	default:
+		return nil
+	}
 }
 
 // State returns what is known now, and a channel that is closed when that

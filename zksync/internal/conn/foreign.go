@@ -128,21 +128,14 @@ func (c *Conn) askClosed(zc *zk.Conn) {
 	c.poll(zc)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed && !c.ended {
-		c.ended = true
+	if c.closedLocked() == nil {
 		close(c.orphan)
 		c.announceLocked()
 	}
 }
 
-// Abandoned reports whether the program is known to have closed the client.
-func (c *Conn) Abandoned() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended
-}
-
-// Gone returns a channel that is closed when Abandoned becomes true.
-func (c *Conn) Gone() <-chan struct{} {
+// Abandoned returns a channel that is closed when the program is known to have
+// closed the client. It is nil for a client that belongs to the Conn.
+func (c *Conn) Abandoned() <-chan struct{} {
 	return c.orphan
 }

@@ -46,7 +46,7 @@ func TestFirst(t *testing.T) {
 		{line(a, b), 0, Verdict{Held: true}},
 		{line(a, b), 1, Verdict{Watch: 0, Sole: true}},
 		{line(c, b, a), 2, Verdict{Watch: 1}},
-		// A write node's end may be a read node's beginning (lesson 67).
+		// A write node's end may be a read node's beginning.
 		{line(w, b), 1, Verdict{Watch: 0}},
 	} {
 		if got := First(tc.line, tc.own); got != tc.want {

@@ -25,9 +25,12 @@ type claim struct {
 	joins   int          // of the plain ones that share it, at the grant
 	spell   *spell
 
-	over  bool // guarded by w.mu, as the rest
-	void  bool // the node had gone when it was granted, which could not be known
-	sole  bool // no other goroutine of the process shared it when it was granted
+	over bool // guarded by w.mu, as the rest
+	void bool // the node had gone when it was granted, which could not be known
+	sole bool // no other goroutine of the process shared it when it was granted
+	// A plain lock that may have gone while a tracer heard of the grant: what stands may
+	// be the node of another.
+	late  bool
 	maybe bool // it may have gone when it was granted, or be given back for another that was lost
 }
 
@@ -98,19 +101,23 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	if beside != nil {
 		c.who += " reading"
 	}
-	// What is lost while a slow tracer hears of the grant has a handle that tells.
-	told := x.p.slow > 0 && h != nil && h.Err() != nil
+	told := h != nil && h.Err() != nil // it was lost while a tracer heard of the grant
 	// All at one moment: nobody is granted or gives back meanwhile but those whose
 	// claim is over, or less, already.
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ago := time.Since(k.saidLocked())
+	told = told && ago > 0
+	c.late = h == nil && m != nil && ago > 0 && w.takenLocked(x, ago+4*w.latency+20*time.Millisecond)
 	var first []string // in line, where c is not
 	lines := make(map[string][]standing)
 	stands := true
 	for _, s := range x.seats {
 		line := w.line(s.path)
 		lines[s.path] = line
-		s.nodes = w.ownLocked(c, s, line, len(x.seats) > 1)
+		if !c.late {
+			s.nodes = w.ownLocked(c, s, line, len(x.seats) > 1)
+		}
 		if len(s.nodes) == 0 {
 			if len(line) > 0 {
 				first = append(first, line[0].node)
@@ -131,7 +138,7 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 		return c
 	}
 	w.logLocked("%s holds %s: %v", c.who, c.name(), c.seats)
-	forced := told || w.unawareLocked(c.want)
+	forced := told || w.unawareLocked(c.want, ago)
 	c.void = !stands && forced || beside != nil && beside.void
 	if !stands && !forced {
 		w.wrongLocked("granted: %s got %s without a node whose turn it is (first is %v)", c.who, c.name(), first)
@@ -155,7 +162,6 @@ func (w *world) granted(k *worker, x want, m lock, h *zksync.Hold, call int64, b
 	w.spellLocked(c)
 	for _, s := range c.seats {
 		w.active[s.path] = append(w.active[s.path], c)
-		w.grants[s.path]++
 	}
 	return c
 }
@@ -266,7 +272,7 @@ func (c *claim) released(stood bool, err error, connects int64) {
 	defer w.mu.Unlock()
 	w.logLocked("%s has given %s back: %v", c.who, c.name(), err)
 	switch {
-	case c.hold == nil && w.forcedLocked(c.want):
+	case c.hold == nil && (c.void || w.forcedLocked(c.want)):
 		return // it may have been handed over without a request
 	case c.hold == nil && c.shared() && (!c.sole || c.joins != w.joins[c.pool()] || c.seats[0].mode == asPermit):
 		return // another's may have been given back for it

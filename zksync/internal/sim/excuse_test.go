@@ -15,14 +15,14 @@ func (p plan) excuse() time.Duration { return p.slowest()/2 + 700*time.Milliseco
 // connected, and doesn't hear.
 var blurs = []string{"deaf", "mute", "blackhole", "delay", "lag", "lagged loss", "cut"}
 
-// unawareLocked is forcedLocked for a grant: that is made on what a server says
-// on the connection that stands, which is no older than the way it takes, unless
-// a fault makes that longer.
-func (w *world) unawareLocked(x want) bool {
+// unawareLocked is forcedLocked for a grant that was made so long ago: on what a
+// server said on the connection that stood, which was no older than the way it
+// takes, unless a fault makes that longer.
+func (w *world) unawareLocked(x want, ago time.Duration) bool {
 	if x.p.murky > 0 || time.Since(x.p.clear) < timeout/3 {
-		return w.forcedLocked(x)
+		return w.forcedLocked(x) || w.takenLocked(x, ago+w.excuse())
 	}
-	return w.takenLocked(x, 4*w.latency+20*time.Millisecond+8*x.p.slow) || x.p.dead.Load() || x.p.closing.Load()
+	return w.takenLocked(x, ago+4*w.latency+20*time.Millisecond) || x.p.dead.Load() || x.p.closing.Load()
 }
 
 // forcedLocked reports whether a lock of the process was taken away so short a

@@ -36,7 +36,7 @@ func (w *world) checkExclusionLocked(c *claim, s seat, stands, forced bool) {
 		}
 		alive := o.standsAt(s.path)
 		switch {
-		case c.hold != nil && c.void:
+		case c.hold != nil && c.void, c.late:
 			continue // the place may have been free again before c could say it has it
 		case o.hold == nil && o.p == c.p && o.m != nil && alone(mode) && len(o.seats) == 1 && len(c.seats) == 1:
 			// Alive or lost, it keeps the place until its Unlock.

@@ -17,22 +17,17 @@ func (w *world) checkIdle(idle map[string]int) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Holders with slow tracers may come and go between two looks, of one path, for
-	// which somebody waits who wants several.
-	busy := false
-	for _, p := range w.paths {
-		busy = busy || w.kind == "hooked" && w.grants[p] != w.looked[p]
-		w.looked[p] = w.grants[p]
+	// What keeps a call from going on may be a function of a tracer.
+	if w.hooked.ran(time.Now().Add(-timeout / 12)) {
+		return
 	}
 	for i, p := range w.paths {
 		why := w.idleLocked(i, lines[p])
-		if why == "" || busy || time.Since(w.crash) < w.slowest()+2*tick {
+		if why == "" || time.Since(w.crash) < w.slowest()+2*tick {
 			idle[p] = 0
 			continue
 		}
-		// A call takes as long as eight slow hooks; some may fail one after the other,
-		// as with numbers that are used up, before one is granted.
-		if idle[p]++; idle[p] == idleFor+int(32*w.slowHook()/(timeout/12)) {
+		if idle[p]++; idle[p] == idleFor {
 			w.wrongLocked("idle: %s: for T/2 %s", p, why)
 		}
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // newerWorld is what the newer kinds of program add to a world.
@@ -26,8 +25,7 @@ type newerWorld struct {
 	procs map[string]*process
 
 	spells  map[string][]*spell  // of each path, the oldest first
-	grants  map[string]int       // of each path
-	looked  map[string]int       // grants at the last look for idle ones
+	hooked  hookTimes            // of all tracers
 	gaveUp  map[string]time.Time // of a process and path: when the last wait ended
 	stirs   int                  // faults that last
 	stirred time.Time            // the last change of these, or end of a process
@@ -90,14 +88,14 @@ func (p *process) close() error {
 // nodesOf returns the lock nodes that a process has made. Those of a client that has
 // locked up and was replaced go with its session, which counts as over from then on.
 func (w *world) nodesOf(p *process) (nodes []string) {
-	if w.story == "hung client" {
-		return nil
-	}
+	session := p.session()
 	for _, path := range w.paths {
 		for _, name := range w.srv.Children(path) {
 			n := standing{node: path + "/" + name}
 			var ok bool
-			if n.data, _, ok = w.srv.Get(n.node); ok && p.made(n) {
+			var stat zktest.Stat
+			if n.data, stat, ok = w.srv.Get(n.node); ok && p.made(n) &&
+				(w.story != "hung client" || stat.EphemeralOwner == session) {
 				nodes = append(nodes, n.node)
 			}
 		}
@@ -148,73 +146,5 @@ func (w *world) outlive() {
 	}
 	if w.kind != "" {
 		time.Sleep(closeLimit) // for what nobody waits for: functions of tracers, and who sees that a client is closed
-	}
-}
-
-// hooks is a tracer that takes its time, and may close its session.
-type hooks struct {
-	slow   time.Duration
-	closes string // the function that closes
-	nth    int    // how often it was called before
-}
-
-// slowHook is how long a function of a tracer takes, at most.
-func (p plan) slowHook() (slow time.Duration) {
-	p.each(func(_ int, l *life) {
-		if l.hooks != nil {
-			slow = max(slow, l.hooks.slow)
-		}
-	})
-	return slow
-}
-
-// hookNames are the functions that may close a session.
-var hookNames = []string{"Session", "AcquireStart", "AcquireEnd", "Blocked", "HoldStart", "HoldEnd",
-	"ReleaseStart", "ReleaseEnd", "Handoff", "Cleanup"}
-
-// tracer is that of a process; nil: none.
-func (p *process) tracer(l life) *zksync.Tracer {
-	if p.w.kind == "inspected" {
-		return &zksync.Tracer{Blocked: func(_ context.Context, peer zksync.Peer) { p.w.checkPeer(p, peer) }}
-	}
-	if l.hooks == nil {
-		return nil
-	}
-	p.slow = l.hooks.slow
-	var mu sync.Mutex
-	left := l.hooks.nth
-	hook := func(name string) {
-		time.Sleep(p.slow)
-		if name != l.hooks.closes || p.s.Load() == nil {
-			return
-		}
-		mu.Lock()
-		left--
-		now := left < 0
-		mu.Unlock()
-		if now && !p.closing.Swap(true) {
-			p.w.log("%s: its tracer's %s closes the session", p.name, name)
-			p.w.hooking.Add(1)
-			defer p.w.hooking.Done()
-			p.w.mu.Lock()
-			p.w.crash = time.Now().Add(closeLimit) // its nodes may stand until then
-			p.w.mu.Unlock()
-			p.w.log("%s: the Close of its tracer: %v", p.name, p.close())
-		}
-	}
-	start := func(name string) func(context.Context, zksync.Acquire) context.Context {
-		return func(ctx context.Context, _ zksync.Acquire) context.Context { hook(name); return ctx }
-	}
-	return &zksync.Tracer{
-		AcquireStart: start("AcquireStart"),
-		Blocked:      func(context.Context, zksync.Peer) { hook("Blocked") },
-		AcquireEnd:   func(context.Context, zksync.Acquire, zksync.Result) { hook("AcquireEnd") },
-		HoldStart:    start("HoldStart"),
-		HoldEnd:      func(context.Context, zksync.Acquire, zksync.Ending) { hook("HoldEnd") },
-		ReleaseStart: start("ReleaseStart"),
-		ReleaseEnd:   func(context.Context, zksync.Acquire, error) { hook("ReleaseEnd") },
-		Handoff:      func(context.Context, zksync.Acquire) { hook("Handoff") },
-		Session:      func(zksync.SessionEvent) { hook("Session") },
-		Cleanup:      func(int) { hook("Cleanup") },
 	}
 }

@@ -45,6 +45,7 @@ type process struct {
 	client  *zk.Conn                      // of its own, which lives on after Close
 	clean   atomic.Bool                   // Close has said that nothing is left
 	slow    time.Duration                 // how long each function of its tracer takes
+	hooked  hookTimes                     // for those who call without a context
 }
 
 // launch makes a process; its session is made in the slot.
@@ -115,7 +116,7 @@ func (p *process) live(l life) {
 	w.log("%s begins: session %#x", p.name, s.ID())
 	var wg sync.WaitGroup
 	for g, ops := range l.programs {
-		wg.Go(func() { (&worker{p: p, name: fmt.Sprintf("%s/%d", p.name, g)}).run(ops) })
+		wg.Go(func() { newWorker(p, fmt.Sprintf("%s/%d", p.name, g)).run(ops) })
 	}
 	ended := make(chan struct{})
 	go func() { wg.Wait(); close(ended) }()

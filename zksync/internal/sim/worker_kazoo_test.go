@@ -25,7 +25,7 @@ func (p *process) speakKazoo(l life) {
 	var wg sync.WaitGroup
 	for g, ops := range l.programs {
 		wg.Go(func() {
-			k := &worker{p: p, name: fmt.Sprintf("%s/%d", p.name, g)}
+			k := newWorker(p, fmt.Sprintf("%s/%d", p.name, g))
 			for n, o := range ops {
 				if p.closing.Load() {
 					return

@@ -85,7 +85,7 @@ func (k *worker) wrong(o op, path string, ctx context.Context) {
 		s := k.p.s.Load()
 		if o.on != asPermit {
 			m := k.locker(path, o.on)
-			free = func() { k.giveBack(m, w.bg) }
+			free = func() { k.giveBack(m, k.bg) }
 			return m.LockContext(ctx)
 		}
 		sem := zksync.NewSemaphore(s, path, 3)
@@ -94,7 +94,7 @@ func (k *worker) wrong(o op, path string, ctx context.Context) {
 			return sem.Acquire(ctx, 0)
 		case o.held:
 			h, err := sem.Hold(ctx, o.weight)
-			free = func() { _ = h.Release(w.bg) }
+			free = func() { _ = h.Release(k.bg) }
 			return err
 		}
 		free = func() { sem.Release(o.weight) }
@@ -136,9 +136,9 @@ func (k *worker) reenter(o op, path string, ctx context.Context) {
 		if gone && h.Node() == node {
 			w.wrong("reentry: %s opened a Hold of %s, whose node was gone before the call", k.name, path)
 		}
-		k.checkRelease(h.Release(w.bg))
+		k.checkRelease(h.Release(k.bg))
 	}
-	ctx, cancel := context.WithTimeout(w.bg, timeout)
+	ctx, cancel := context.WithTimeout(k.bg, timeout)
 	defer cancel()
 	var err error
 	if o.again {
@@ -179,7 +179,7 @@ func (k *worker) revoke(o op, path string, ctx context.Context) {
 	x := want{p: k.p, seats: []seat{{path: path, mode: asMutex}}}
 	at := w.next()
 	entered := false
-	_, _ = k.call(o, &x, w.bg, func() error {
+	_, _ = k.call(o, &x, k.bg, func() error {
 		err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
 			entered = true
 			w.mu.Lock()
@@ -190,7 +190,7 @@ func (k *worker) revoke(o op, path string, ctx context.Context) {
 			time.Sleep(o.work)
 			w.makers.Store(h.Node(), k.p.name)
 			asked := time.Now()
-			err := w.admin.Revoke(w.bg, h.Node())
+			err := w.admin.Revoke(k.bg, h.Node())
 			w.log("%s: asked back: %v", k.name, err)
 			if err == nil {
 				k.heard(h, ctx, asked, "its holder")
@@ -215,7 +215,7 @@ func (k *worker) revoke(o op, path string, ctx context.Context) {
 
 // late enters what has been asked back.
 func (k *worker) late(m zksync.Locker, h *zksync.Hold, asked time.Time) {
-	ctx, cancel := context.WithTimeout(k.p.w.bg, timeout)
+	ctx, cancel := context.WithTimeout(k.bg, timeout)
 	defer cancel()
 	if again, err := m.Hold(ctx); err == nil {
 		k.heard(again, nil, asked, "who entered after that")

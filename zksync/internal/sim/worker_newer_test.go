@@ -48,7 +48,7 @@ func (k *worker) nested(o op, x want, m lock, ctx context.Context) {
 		k.unlock(c)
 	}
 	second := w.paths[o.parts[0].path]
-	ctx, cancel := context.WithTimeout(w.bg, o.wait)
+	ctx, cancel := context.WithTimeout(k.bg, o.wait)
 	defer cancel()
 	y := want{p: k.p, owner: x.owner, seats: []seat{{path: second, mode: asMutex}}}
 	if d := k.take(o, y, k.locker(second, asMutex).As(owner), ctx, false, nil); d != nil {

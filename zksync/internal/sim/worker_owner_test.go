@@ -16,7 +16,7 @@ func (k *worker) do(o op, x want, m lock, ctx context.Context) {
 	var work error
 	stop := func() bool { return true }
 	at := w.next()
-	k.call(o, &x, w.bg, func() error {
+	k.call(o, &x, k.bg, func() error {
 		err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
 			entered = true
 			w.mu.Lock()
@@ -63,13 +63,13 @@ func (k *worker) as(o op, x want, m zksync.Locker, ctx context.Context) {
 	}
 	time.Sleep(o.work)
 	if o.again {
-		done, end := context.WithCancel(w.bg)
+		done, end := context.WithCancel(k.bg)
 		end()
 		if m.LockContext(done) == nil {
 			w.wrong("done: %s entered %s again with a context that had ended", k.name, c.name())
-			k.giveBack(m, w.bg)
+			k.giveBack(m, k.bg)
 		}
-		ctx, cancel := context.WithTimeout(w.bg, timeout)
+		ctx, cancel := context.WithTimeout(k.bg, timeout)
 		defer cancel()
 		err := m.LockContext(ctx)
 		if err == nil {
@@ -84,7 +84,6 @@ func (k *worker) as(o op, x want, m zksync.Locker, ctx context.Context) {
 
 // downgrade writes, goes on to read, and stops writing.
 func (k *worker) downgrade(o op, path string, ctx context.Context) {
-	w := k.p.w
 	owner := zksync.NewOwner(k.name)
 	rw := zksync.NewRWMutex(k.p.s.Load(), path)
 	get := func(mode string, m lock, ctx context.Context, beside *claim) (c *claim, end func()) {
@@ -103,7 +102,7 @@ func (k *worker) downgrade(o op, path string, ctx context.Context) {
 		return
 	}
 	time.Sleep(o.work / 2)
-	ctx, cancel := context.WithTimeout(w.bg, timeout)
+	ctx, cancel := context.WithTimeout(k.bg, timeout)
 	defer cancel()
 	_, second := get(asReader, rw.RLocker().As(owner), ctx, c)
 	if second == nil {
@@ -128,20 +127,20 @@ func (k *worker) upgrade(o op, path string, ctx context.Context) {
 		return
 	}
 	time.Sleep(o.work)
-	ctx, cancel := context.WithTimeout(w.bg, timeout)
+	ctx, cancel := context.WithTimeout(k.bg, timeout)
 	defer cancel()
 	var m zksync.Locker = rw
 	if o.held {
 		m = k.locker(path, asMutex)
 	}
-	start := time.Now()
+	start, hooked := time.Now(), k.hookSum()
 	err := m.As(owner).LockContext(ctx)
 	switch {
 	case err == nil:
 		w.wrong("upgrade: %s got %s, which it reads", k.name, path)
 		k.giveBack(m.As(owner), ctx)
 	case errors.Is(err, zksync.ErrClosed) && k.p.closing.Load():
-	case !errors.Is(err, zksync.ErrDeadlock), time.Since(start) > 8*k.p.slow && !k.p.closing.Load(): // by a hook of this call, perhaps
+	case !errors.Is(err, zksync.ErrDeadlock), time.Since(start) > k.hookSum()-hooked && !k.p.closing.Load(): // by a hook of this call, perhaps
 		w.wrong("upgrade: %s was told after %v: %v", k.name, time.Since(start), err)
 	}
 	k.unlock(c)
@@ -168,7 +167,7 @@ func (k *worker) parts(o op, x want, m permits, ctx context.Context) {
 		if k.p.dead.Load() {
 			break
 		}
-		k.giveBack(m, w.bg)
+		k.giveBack(m, k.bg)
 		w.cutOne(c)
 	}
 	m.n = c.weight

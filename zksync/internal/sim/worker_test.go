@@ -14,7 +14,15 @@ import (
 type worker struct {
 	p      *process
 	name   string
-	owners int // how many names it has had
+	owners int             // how many names it has had
+	bg     context.Context // by which functions of a tracer know whom they run for
+	hooked hookTimes       // of these
+}
+
+func newWorker(p *process, name string) *worker {
+	k := &worker{p: p, name: name}
+	k.bg = context.WithValue(p.w.bg, workerKey{}, k)
+	return k
 }
 
 func (k *worker) run(ops []op) {
@@ -70,6 +78,7 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 	x.since = time.Now()
 	stamp = w.nextLocked()
 	w.mu.Unlock()
+	hooked := k.hookSum()
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -96,7 +105,7 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 		}
 	}
 	byTracer := w.kind == "hooked" && k.p.closing.Load() // which may have the call wait for its Close
-	if end, has := ctx.Deadline(); has && !byTracer && time.Now().After(end.Add(100*time.Millisecond+8*k.p.slow)) {
+	if end, has := ctx.Deadline(); has && !byTracer && time.Now().After(end.Add(100*time.Millisecond+k.hookSum()-hooked)) {
 		w.wrong("deadline: %s: %s returned %v after it", k.name, o.kind, time.Since(end))
 	}
 	return stamp, err == nil
@@ -111,7 +120,7 @@ func (k *worker) step(o op) {
 		return
 	}
 	x, m, all := k.target(o)
-	ctx, cancel := context.WithTimeout(w.bg, o.wait)
+	ctx, cancel := context.WithTimeout(k.bg, o.wait)
 	defer cancel()
 	if o.cut {
 		path := x.seats[0].path
@@ -122,12 +131,12 @@ func (k *worker) step(o op) {
 	switch o.kind {
 	case "done":
 		cancel()
-		if _, ok := k.call(o, &x, w.bg, func() error { return m.LockContext(ctx) }); ok {
+		if _, ok := k.call(o, &x, k.bg, func() error { return m.LockContext(ctx) }); ok {
 			w.wrong("done: %s got %s with a context that had ended", k.name, o.lock())
-			k.giveBack(m, w.bg)
+			k.giveBack(m, k.bg)
 		}
 	case "lock":
-		if at, ok := k.call(o, &x, w.bg, func() error { m.Lock(); return nil }); ok {
+		if at, ok := k.call(o, &x, k.bg, func() error { m.Lock(); return nil }); ok {
 			k.plain(o, w.granted(k, x, m, nil, at, nil))
 		}
 	case "lockctx":
@@ -135,7 +144,7 @@ func (k *worker) step(o op) {
 			k.plain(o, c)
 		}
 	case "trylock":
-		short, cancel := context.WithTimeout(w.bg, w.slowest()/3)
+		short, cancel := context.WithTimeout(k.bg, w.slowest()/3)
 		defer cancel()
 		at, ok := k.call(o, &x, short, func() error {
 			if !m.TryLock() {
@@ -198,7 +207,7 @@ func (k *worker) unlock(c *claim) {
 	w.mu.Lock()
 	w.endLocked(c)
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(w.bg, timeout/3)
+	ctx, cancel := context.WithTimeout(k.bg, timeout/3)
 	defer cancel()
 	before := k.p.s.Load().Stats().Disconnects
 	err := k.giveBack(c.m, ctx)
@@ -288,7 +297,7 @@ func (k *worker) free(c *claim, stop func() bool) {
 	w.mu.Lock()
 	w.endLocked(c)
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(w.bg, timeout/3)
+	ctx, cancel := context.WithTimeout(k.bg, timeout/3)
 	defer cancel()
 	before := k.p.s.Load().Stats().Disconnects
 	err := c.hold.Release(ctx)
