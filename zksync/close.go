@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
@@ -17,21 +16,11 @@ import (
 // error is returned, and the session is as before but for the refusals: Close
 // it then, or wait with another Shutdown.
 func (s *Session) Shutdown(ctx context.Context) error {
-	s.stop()
-	s.eachLock(func(l *lock) []after { return l.refuse(false) })
-	for {
-		s.mu.Lock()
-		n, quiet := len(s.locks)+s.deleting, s.quiet
-		s.mu.Unlock()
-		if n == 0 || s.closed.Load() {
-			return s.Close()
-		}
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-			return &Error{Op: "shutdown", Err: ctxErr(ctx)}
-		}
+	s.table.Stop(ErrClosed)
+	if s.table.Empty(ctx) {
+		return &Error{Op: "shutdown", Err: ctxErr(ctx)}
 	}
+	return s.Close()
 }
 
 // Close ends the session, within 5 s. Every lock is given up: its node is
@@ -72,12 +61,10 @@ func (s *Session) Close() error {
 
 func (s *Session) close() error {
 	start := time.Now()
-	s.closed.Store(true)
-	s.stop()
-	s.eachLock(func(l *lock) []after { return l.refuse(true) })
+	s.table.Close(ErrClosed)
 	timer := time.NewTimer(deleteLimit)
 	defer timer.Stop()
-	clean := s.cleaned(timer.C)
+	clean := s.table.Cleaned(timer.C)
 	err := s.leftovers()
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(closeLimit))
 	defer cancel()
@@ -101,40 +88,9 @@ func (s *Session) abandoned() bool {
 	}
 }
 
-// cleaned waits until every entry's nodes are known to be gone. It is false if
-// limit comes first, or the connection or the program's client is closed for good.
-func (s *Session) cleaned(limit <-chan time.Time) bool {
-	for {
-		s.mu.Lock()
-		n, quiet := len(s.pending), s.quiet
-		s.mu.Unlock()
-		if n == 0 {
-			return true
-		}
-		select {
-		case <-quiet:
-		case <-limit:
-			return false
-		case <-s.conn.Life().Done():
-			return false
-		case <-s.conn.Abandoned():
-			return false
-		}
-	}
-}
-
 // leftovers is the error that names all that is not known to be gone, or nil.
 func (s *Session) leftovers() error {
-	var left, open []string
-	id := s.ID()
-	s.mu.Lock()
-	for e := range s.pending {
-		left = append(left, e.Left()...)
-		open = append(open, e.Open()...)
-		s.refused.add(e.Kept())
-	}
-	refused := s.refused.of(id)
-	s.mu.Unlock()
+	left, open, refused := s.table.Left(s.ID())
 	var errs []error
 	if len(refused) > 0 {
 		errs = append(errs, fmt.Errorf("ZooKeeper refused to delete: %v", refused))
@@ -151,38 +107,10 @@ func (s *Session) leftovers() error {
 	return &Error{Op: "close", Err: errors.Join(errs...)}
 }
 
-// maxRefused bounds the memory for nodes that ZooKeeper refuses to delete.
-const maxRefused = 100
-
-// refusals are nodes of one session that ZooKeeper has refused to delete: they go
-// with it. The zero value is empty.
-type refusals struct {
-	session int64
-	nodes   []string
-}
-
-func (r *refusals) add(session int64, nodes []string) {
-	if len(nodes) == 0 {
-		return
-	}
-	if r.session != session {
-		*r = refusals{session: session}
-	}
-	r.nodes = append(r.nodes, nodes[:min(len(nodes), maxRefused-len(r.nodes))]...)
-}
-
-// of returns those of a session.
-func (r *refusals) of(session int64) []string {
-	if r.session != session {
-		return nil
-	}
-	return slices.Clone(r.nodes)
-}
-
 // linger has the clean-up go on after Close, on a client of the program's that
 // lives on. The goroutines of the entries do the work.
 func (s *Session) linger() {
-	s.cleaned(nil)
+	s.table.Cleaned(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	s.conn.Close(ctx)
@@ -212,10 +140,4 @@ func (s *Session) finish(ctx context.Context) {
 	})
 	s.states.drain(ctx, hookLimit)
 	s.events.drain(ctx, hookLimit)
-}
-
-func (s *Session) stop() {
-	if s.stopped.CompareAndSwap(false, true) {
-		close(s.over)
-	}
 }

@@ -109,7 +109,7 @@ func (s *Session) onState(st conn.State) {
 	switch {
 	case st.Expired:
 		ev.State = StateExpired
-		s.eachLock((*lock).sessionOver)
+		s.table.SessionOver()
 	case st.Up:
 		ev.State = StateConnected
 		s.stats.connects.Add(1)
@@ -136,15 +136,6 @@ func (s *Session) tell(ev SessionEvent) {
 func (s *Session) hook(f func()) {
 	defer s.caught()
 	f()
-}
-
-// later has a function of the tracer run in the goroutine of the events: what
-// runs it now may not wait for it.
-func (s *Session) later(f after) after {
-	if f == nil {
-		return nil
-	}
-	return func() { s.events.push(f) }
 }
 
 func (s *Session) caught() {

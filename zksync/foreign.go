@@ -38,7 +38,7 @@ func WithForeignPrefix(mode Mode, prefixes ...string) LockOption {
 		if len(prefixes) == 0 {
 			return errors.New("WithForeignPrefix needs at least one prefix")
 		}
-		all := slices.Clone(c.foreign)
+		all := slices.Clone(c.Foreign)
 		for _, f.Prefix = range prefixes {
 			if err := f.Check(); err != nil {
 				return fmt.Errorf("WithForeignPrefix: %w", err)
@@ -51,14 +51,14 @@ func WithForeignPrefix(mode Mode, prefixes ...string) LockOption {
 				return fmt.Errorf("WithForeignPrefix: prefix %q of two modes", f.Prefix)
 			}
 		}
-		c.foreign = all
+		c.Foreign = all
 		return nil
 	})
 }
 
 // heeds returns an error unless a lock of the kind can heed the foreign nodes.
 func (c *lockConfig) heeds(kind znode.Kind) error {
-	for _, f := range c.foreign {
+	for _, f := range c.Foreign {
 		fits := f.Kind == kind
 		if kind == znode.Read || kind == znode.Write {
 			fits = f.Kind == znode.Read || f.Kind == znode.Write

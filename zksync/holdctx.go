@@ -15,12 +15,8 @@ import "context"
 // It is for the work done under the lock. What the work sends to others still
 // needs the fence: no client can know that its last message was in time.
 func (h *Hold) Context(parent context.Context) context.Context {
-	l := h.t.l
-	l.mu.Lock()
-	held := h.t.ctx
-	l.mu.Unlock()
-	if f := l.s.cfg.tracer.HoldContext; f != nil {
-		parent = f(parent, held)
+	if f := h.s.cfg.tracer.HoldContext; f != nil {
+		parent = f(parent, h.begun.heldContext())
 	}
 	return &holdCtx{Context: parent, h: h, end: h.endWith(parent)}
 }
@@ -30,17 +26,17 @@ func (h *Hold) Context(parent context.Context) context.Context {
 type ender struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	stop   func() bool // guarded by lock.mu; forgets to forget the ender when ctx ends
+	stop   func() bool // guarded by Hold.mu; forgets to forget the ender when ctx ends
 }
 
 // endWith returns what ends a context with parent and with the hold. There is one
 // for each Done channel that has not ended, so that a program may ask for contexts
 // without end.
 func (h *Hold) endWith(parent context.Context) *ender {
-	l, done := h.t.l, parent.Done()
-	l.mu.Lock()
+	done := parent.Done()
+	h.mu.Lock()
 	e, ended := h.ends[done], h.ended
-	l.mu.Unlock()
+	h.mu.Unlock()
 	if e != nil {
 		return e
 	}
@@ -53,12 +49,12 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		e.cancel(ended)
 		return e
 	}
-	l.mu.Lock()
+	h.mu.Lock()
 	other := h.ends[done]
 	if ended = h.ended; ended == nil && other == nil {
 		h.ends[done] = e
 	}
-	l.mu.Unlock()
+	h.mu.Unlock()
 	switch {
 	case other != nil:
 		e.cancel(nil)
@@ -68,13 +64,13 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		return e
 	}
 	stop := context.AfterFunc(e.ctx, func() { // parent's end
-		l.mu.Lock()
+		h.mu.Lock()
 		delete(h.ends, done)
-		l.mu.Unlock()
+		h.mu.Unlock()
 	})
-	l.mu.Lock()
+	h.mu.Lock()
 	e.stop = stop
-	l.mu.Unlock()
+	h.mu.Unlock()
 	return e
 }
 

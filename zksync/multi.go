@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -47,25 +48,25 @@ func NewMulti(locks ...Locker) *Multi {
 	if m.s == nil {
 		panic("zksync: NewMulti without a lock")
 	}
-	slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })
-	m.full = multiKey(m.cfg.parts)
+	slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })
+	m.full = multiKey(m.cfg.Parts)
 	m.mode, m.kind = ModeMulti, znode.Read
-	for _, p := range m.cfg.parts { // of read sides alone several hold at a time
-		if p.kind != znode.Read {
+	for _, p := range m.cfg.Parts { // of read sides alone several hold at a time
+		if p.Kind != znode.Read {
 			m.kind = znode.Exclusive
 		}
 	}
-	m.cfg.handoff, m.cfg.manners = 0, manners{}
+	m.cfg.handoff, m.cfg.Manners = 0, local.Manners{}
 	return mu
 }
 
 // multiKey is the key of a Multi among the locks of a session. It is no path's,
 // as it has no slash first. Each path comes with its length, so that none can
 // pass for the end of a part and another one.
-func multiKey(parts []part) string {
+func multiKey(parts []local.Part) string {
 	var key []byte
 	for _, p := range parts {
-		key = fmt.Appendf(key, "%v %t %d %s", p.kind, p.twin, len(p.path), p.path)
+		key = fmt.Appendf(key, "%v %t %d %s", p.Kind, p.Twin, len(p.Path), p.Path)
 	}
 	return string(key)
 }
@@ -87,39 +88,39 @@ func (mu *Multi) add(l Locker) {
 	}
 	m.check()
 	all := &mu.m
-	parts := m.cfg.parts
+	parts := m.cfg.Parts
 	if parts == nil {
-		parts = []part{{m.full, m.kind, m.cfg.manners, m.cfg.kazoo && m.kind == znode.Exclusive}}
+		parts = []local.Part{{Path: m.full, Kind: m.kind, Manners: m.cfg.Manners, Twin: m.cfg.Kazoo && m.kind == znode.Exclusive}}
 	}
 	switch {
 	case all.s == nil:
 		all.s, all.cfg, all.path = m.s, m.cfg, m.path
-		all.cfg.parts = nil
+		all.cfg.Parts = nil
 	case all.s != m.s:
 		panic("zksync: NewMulti with locks of several sessions")
 	default:
 		all.path += "," + m.path
-		if !slices.Equal(all.cfg.acl, m.cfg.acl) && all.err == nil {
-			all.err = errOptions
+		if !slices.Equal(all.cfg.ACL, m.cfg.ACL) && all.err == nil {
+			all.err = local.ErrTerms
 		}
 	}
 	if all.err == nil {
 		all.err = m.err
 	}
 	for _, p := range parts {
-		i := slices.IndexFunc(all.cfg.parts, func(o part) bool { return o.path == p.path })
+		i := slices.IndexFunc(all.cfg.Parts, func(o local.Part) bool { return o.Path == p.Path })
 		if i < 0 {
-			all.cfg.parts = append(all.cfg.parts, p)
+			all.cfg.Parts = append(all.cfg.Parts, p)
 			continue
 		}
-		o := &all.cfg.parts[i]
-		if !o.manners.same(&p.manners) && all.err == nil {
-			all.err = errOptions
+		o := &all.cfg.Parts[i]
+		if !o.Manners.Same(&p.Manners) && all.err == nil {
+			all.err = local.ErrTerms
 		}
-		if o.kind == znode.Read {
-			o.kind = p.kind
+		if o.Kind == znode.Read {
+			o.Kind = p.Kind
 		}
-		o.twin = o.twin || p.twin
+		o.Twin = o.Twin || p.Twin
 	}
 }
 

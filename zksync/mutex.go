@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -47,7 +47,7 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 
 func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts []LockOption) {
 	*m = Mutex{s: s, path: path, full: s.cfg.chroot + path, mode: mode, kind: kind, cfg: s.cfg.locks}
-	m.cfg.permits = kind == znode.Permit
+	m.cfg.Permits = kind == znode.Permit
 	for _, p := range [...]string{path, m.full} {
 		if err := znode.ValidPath(p); err != nil {
 			m.full, m.err = "", fmt.Errorf("%w: %w", ErrInvalidPath, err)
@@ -74,8 +74,9 @@ func (m *Mutex) Path() string {
 func (m *Mutex) Lock() { m.lock(context.Background()) }
 
 func (m *Mutex) lock(ctx context.Context) {
-	w := &waiter{noErr: true}
-	if err := m.acquire(ctx, "lock", w); err != nil {
+	c := &call{}
+	c.Must = true
+	if err := m.acquire(ctx, "lock", c); err != nil {
 		panic(err)
 	}
 }
@@ -118,7 +119,7 @@ func (m *Mutex) TryLock() bool { return m.tryLock(context.Background()) }
 func (m *Mutex) tryLock(ctx context.Context) bool {
 	ctx, cancel := m.brief(ctx)
 	defer cancel()
-	return m.acquire(ctx, "try", &waiter{now: true, acq: Acquire{Try: true}}) == nil
+	return m.acquire(ctx, "try", (&call{now: true}).tries()) == nil
 }
 
 // LockContext waits until it holds the lock, or until ctx is done: then the error Is
@@ -133,7 +134,7 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // for the path. A call that fails leaves nothing behind: a node that can't be deleted
 // at once is deleted in the background.
 func (m *Mutex) LockContext(ctx context.Context) error {
-	return m.acquire(ctx, "lock", &waiter{})
+	return m.acquire(ctx, "lock", &call{})
 }
 
 // TryLockContext takes the lock if nobody holds it or waits for it, and reports
@@ -143,7 +144,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 // the lock it leaves nothing behind: a node that can't be deleted at once is deleted
 // in the background.
 func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
-	err := m.acquire(ctx, "try", &waiter{acq: Acquire{Try: true}})
+	err := m.acquire(ctx, "try", new(call).tries())
 	if errors.Is(err, ErrBusy) {
 		return false, nil
 	}
@@ -170,9 +171,9 @@ func (m *Mutex) UnlockContext(ctx context.Context) error {
 // errors are those of LockContext. A call that fails returns no handle and leaves
 // nothing behind: a node that can't be deleted at once is deleted in the background.
 func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
-	w := &waiter{hold: true}
-	err := m.acquire(ctx, "hold", w)
-	return w.handle, err
+	c := new(call).wantHold()
+	err := m.acquire(ctx, "hold", c)
+	return c.hold, err
 }
 
 // TryHold takes the lock if nobody holds it or waits for it, and returns a handle as
@@ -181,9 +182,9 @@ func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
 // the other errors are those of TryLockContext. A call that fails leaves nothing
 // behind, as with Hold.
 func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
-	w := &waiter{hold: true, acq: Acquire{Try: true}}
-	err := m.acquire(ctx, "try", w)
-	return w.handle, err
+	c := new(call).wantHold().tries()
+	err := m.acquire(ctx, "try", c)
+	return c.hold, err
 }
 
 // Do waits for the lock until ctx is done, and holds it while fn runs. fn gets the
@@ -199,19 +200,19 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	m.check()
 	o := m.owner(ctx)
-	w := &waiter{hold: true}
+	c := new(call).wantHold()
 	if o.IsZero() {
 		o = NewOwner("")
 		o.private = true
 	}
 	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
-	for _, p := range m.cfg.parts { // they are this owner's: ErrDeadlock, not a wait for itself
-		ctx = context.WithValue(ctx, doKey{m.s, p.path}, o)
+	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
+		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
 	}
-	if err := m.acquire(ctx, "do", w); err != nil {
+	if err := m.acquire(ctx, "do", c); err != nil {
 		return err
 	}
-	return m.work(ctx, w.handle, fn)
+	return m.work(ctx, c.hold, fn)
 }
 
 // work runs fn under a hold, and gives it back.
@@ -291,84 +292,39 @@ func (m *Mutex) owner(ctx context.Context) Owner {
 	return o
 }
 
-// acquire is every way to get the lock. The error is an *Error.
-func (m *Mutex) acquire(ctx context.Context, op string, w *waiter) error {
-	m.check()
-	m.describe(ctx, w)
-	return m.outcome(op, w, m.traced(w))
-}
-
-// describe says in w whose call it is, and what it wants.
-//
-//go:noinline
-func (m *Mutex) describe(ctx context.Context, w *waiter) {
-	w.call, w.ctx, w.start = ctx, ctx, time.Now()
-	w.acq.Path, w.acq.Mode, w.acq.Weight = m.path, m.mode, w.weight
-	w.kind, w.terms, w.handoff, w.strict = m.kind, &m.cfg.terms, m.cfg.handoff, m.cfg.strict
-	if m.kind == znode.Permit {
-		return // of nobody
-	}
-	if w.owner = m.owner(ctx); !w.owner.private {
-		w.acq.Owner = w.owner
-	}
-}
-
-//go:noinline
-func (m *Mutex) outcome(op string, w *waiter, err error) error {
-	if err == nil {
-		return nil
-	}
-	w.handle = nil
-	return &Error{Op: op, Path: m.path, Node: w.node, Position: w.place, Err: err}
-}
-
-// begin counts the call in as one that uses the lock, unless it has its result
-// before it comes to that. settle counts it out.
-//
-//go:noinline
-func (m *Mutex) begin(w *waiter) error {
-	switch {
-	case m.err != nil:
-		return m.err
-	case w.kind == znode.Permit && (w.weight == 0 || w.weight > w.limit):
-		return m.apart(w)
-	case w.now:
-		if st, _ := m.s.conn.State(); !st.Up {
-			return cmpErr(m.s.alive(), errOffline)
-		}
-	}
-	if m.entangled(w.owner) {
-		return ErrDeadlock
-	}
-	w.lock = m.s.enter(m.path, m.full)
-	if m.cfg.parts != nil {
-		w.lock.consist(&m.cfg.terms)
-	}
-	return nil
-}
-
 // release ends one level of a plain lock. known tells whether a loss had been
 // noticed, and logged, before.
 func (m *Mutex) release(ctx context.Context) (node string, known bool, err error) {
 	m.check()
-	l := m.s.find(m.full)
+	read, trace := m.kind == znode.Read, ""
+	if read { // of calls that share a node the trace tells which
+		trace = m.s.parent(ctx)
+	}
+	l := m.s.table.Find(m.full)
+	if l == nil {
+		m.unlocked(false)
+	}
+	b, err := func() (local.Back, error) {
+		defer l.Leave()
+		return l.Unlock(read, m.owner(ctx).id, trace)
+	}()
 	switch {
-	case l != nil:
+	case errors.Is(err, local.ErrNotOwner):
+		return b.Node, false, ErrNotOwner
+	case err != nil:
+		m.unlocked(errors.Is(err, local.ErrHandle))
+	}
+	b.Run()
+	return b.Node, b.Lost != nil, m.s.wait(ctx, b)
+}
+
+// unlocked panics for an unlock of what is not locked, or by a Hold.
+func (m *Mutex) unlocked(held bool) {
+	switch {
 	case m.mode == ModeRead:
 		panic("zksync: RUnlock of a lock that is not locked for reading")
-	default:
-		panic("zksync: Unlock of an unlocked lock")
+	case held:
+		panic("zksync: Unlock of a lock held by a Hold")
 	}
-	g := func() given {
-		defer l.leave()
-		if m.kind == znode.Read {
-			return l.runlock(ctx, m.owner(ctx))
-		}
-		return l.unlock(m.owner(ctx))
-	}()
-	g.then.run()
-	if g.err == nil {
-		g.err = g.rel.wait(ctx, m.s)
-	}
-	return g.node, g.known, g.err
+	panic("zksync: Unlock of an unlocked lock")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -50,7 +51,7 @@ type config struct {
 func (c *config) apply(opts []Option) error {
 	c.timeout = DefaultSessionTimeout
 	c.tracer = &Tracer{}
-	c.locks = lockConfig{terms: terms{acl: zk.WorldACL(zk.PermAll)}, handoff: DefaultHandoff}
+	c.locks = lockConfig{Terms: local.Terms{ACL: zk.WorldACL(zk.PermAll)}, handoff: DefaultHandoff}
 	for _, o := range opts {
 		if o == nil {
 			return errors.New("nil option")
@@ -197,7 +198,7 @@ type lockOptionFunc func(*lockConfig) error
 func (f lockOptionFunc) applyLock(c *lockConfig) error { return f(c) }
 
 type lockConfig struct {
-	terms
+	local.Terms
 	handoff   int
 	strict    bool
 	revocable bool
@@ -231,7 +232,7 @@ func WithACL(acl ...zk.ACL) LockOption {
 		case size > 32<<10:
 			return fmt.Errorf("WithACL: %d bytes of entries, want at most 32 KiB", size)
 		}
-		c.acl = acl
+		c.ACL = acl
 		return nil
 	})
 }
@@ -266,7 +267,7 @@ func WithStrictLimit() LockOption {
 // Curator and kazoo never respect each other. It costs no request. Other locks
 // don't care.
 func WithKazooQueue() LockOption {
-	return lockOptionFunc(func(c *lockConfig) error { c.kazoo = true; return nil })
+	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo = true; return nil })
 }
 
 // WithRevocable has the context that Do gives to its function end when somebody

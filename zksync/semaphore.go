@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -76,7 +77,7 @@ func (sem *Semaphore) Path() string {
 // behind: a node that can't be deleted at once is deleted in the background. It panics
 // if n is negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
-	err := sem.acquire(ctx, "acquire", &waiter{weight: n})
+	err := sem.acquire(ctx, "acquire", &call{}, n)
 	if e := ctx.Err(); e != nil && errors.Is(err, e) {
 		return e
 	}
@@ -91,7 +92,7 @@ func (sem *Semaphore) TryAcquire(n int64) bool {
 	sem.check(n)
 	ctx, cancel := sem.m.brief(context.Background())
 	defer cancel()
-	return sem.acquire(ctx, "try", &waiter{weight: n, now: true, acq: Acquire{Try: true}}) == nil
+	return sem.acquire(ctx, "try", (&call{now: true}).tries(), n) == nil
 }
 
 // Release gives n permits back that Acquire or TryAcquire took: those that were lost
@@ -106,11 +107,7 @@ func (sem *Semaphore) Release(n int64) {
 	}
 	ctx, cancel := sem.m.brief(context.Background())
 	defer cancel()
-	l := sem.m.s.find(sem.m.full)
-	if l == nil {
-		panic("zksync: released more permits than held")
-	}
-	if err := l.giveBack(ctx, n); errors.Is(err, ErrLost) {
+	if err := sem.giveBack(ctx, n); errors.Is(err, ErrLost) {
 		sem.m.s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 	}
 }
@@ -125,9 +122,9 @@ func (sem *Semaphore) Release(n int64) {
 // behind: a node that can't be deleted at once is deleted in the background. It panics
 // if n is negative.
 func (sem *Semaphore) Hold(ctx context.Context, n int64) (*Hold, error) {
-	w := &waiter{weight: n, hold: true}
-	err := sem.acquire(ctx, "hold", w)
-	return w.handle, err
+	c := new(call).wantHold()
+	err := sem.acquire(ctx, "hold", c, n)
+	return c.hold, err
 }
 
 // TryHold takes n permits if they are free and nobody waits, and returns a handle as
@@ -136,9 +133,9 @@ func (sem *Semaphore) Hold(ctx context.Context, n int64) (*Hold, error) {
 // that the call's node was deleted twice while it looked. A call that fails leaves
 // nothing behind, as with Hold. It panics if n is negative.
 func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
-	w := &waiter{weight: n, hold: true, acq: Acquire{Try: true}}
-	err := sem.acquire(ctx, "try", w)
-	return w.handle, err
+	c := new(call).wantHold().tries()
+	err := sem.acquire(ctx, "try", c, n)
+	return c.hold, err
 }
 
 // Do waits for n permits until ctx is done, and holds them while fn runs. fn gets the
@@ -152,40 +149,65 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 // the deletion goes on in the background, and that is no error. It panics if n is
 // negative.
 func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) error {
-	w := &waiter{weight: n, hold: true}
-	if err := sem.acquire(ctx, "do", w); err != nil {
+	c := new(call).wantHold()
+	if err := sem.acquire(ctx, "do", c, n); err != nil {
 		return err
 	}
-	return sem.m.work(ctx, w.handle, fn)
+	return sem.m.work(ctx, c.hold, fn)
 }
 
-func (sem *Semaphore) acquire(ctx context.Context, op string, w *waiter) error {
-	sem.check(w.weight)
-	w.limit = sem.limit
-	return sem.m.acquire(ctx, op, w)
+func (sem *Semaphore) acquire(ctx context.Context, op string, c *call, n int64) error {
+	sem.check(n)
+	c.Weight, c.Limit = n, sem.limit
+	return sem.m.acquire(ctx, op, c)
+}
+
+// giveBack gives n permits back. It panics if there are less.
+func (sem *Semaphore) giveBack(ctx context.Context, n int64) error {
+	s := sem.m.s
+	l := s.table.Find(sem.m.full)
+	if l == nil {
+		panic("zksync: released more permits than held")
+	}
+	all, err := func() ([]local.Back, error) {
+		defer l.Leave()
+		return l.GiveBack(n)
+	}()
+	if err != nil {
+		panic("zksync: released more permits than held")
+	}
+	runAll(all)
+	for _, b := range all {
+		err = join(err, s.wait(ctx, b))
+	}
+	return err
+}
+
+// runAll runs what the tracer is told, also when it panics.
+func runAll(all []local.Back) {
+	if len(all) > 0 {
+		defer runAll(all[1:])
+		all[0].Run()
+	}
 }
 
 var errNoPermits = errors.New("a hold of no permits: want 1 or more")
 
-// apart is a call that does not stand in line: for no permits, or for more than
-// there are.
-func (m *Mutex) apart(w *waiter) error {
-	switch ctx := w.call; {
-	case ctx.Err() != nil:
-		return ctxErr(ctx)
-	case w.weight == 0 && w.hold:
+// apart is a call that does not stand in line: for a hold of no permits, or for more
+// than there are.
+func (m *Mutex) apart(c *call) error {
+	switch {
+	case c.Ctx.Err() != nil:
+		return ctxErr(c.Ctx)
+	case c.Weight == 0:
 		return errNoPermits
-	case w.weight == 0:
-		l := m.s.enter(m.path, m.full)
-		defer l.leave()
-		return l.nothing(ctx, w.terms, w.acq.Try)
-	case w.acq.Try:
+	case c.Try:
 		return ErrBusy
 	}
 	select {
-	case <-w.call.Done():
-		return fmt.Errorf("%d of %d permits: %w", w.weight, w.limit, ctxErr(w.call))
-	case <-m.s.over:
+	case <-c.Ctx.Done():
+		return fmt.Errorf("%d of %d permits: %w", c.Weight, c.Limit, ctxErr(c.Ctx))
+	case <-m.s.table.Stopped():
 		return ErrClosed
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
@@ -38,31 +38,21 @@ type Session struct {
 	states  events // the connection's: nothing of the program's runs there
 	events  events // what the program is told of
 
-	life    context.Context // ends with a Close that leaves the clean-up to do
-	end     context.CancelCauseFunc
-	stopped atomic.Bool   // Shutdown: no new waits
-	over    chan struct{} // closed with stopped
-	told    SessionState  // what the tracer knows; of the events' goroutine
-	multis  atomic.Int32  // Multis in use: written with mu held
-	closed  atomic.Bool   // Close
-	stats   counters
-	more    func() // tells the tracer of one more node to clean up; made once
-	less    func() // of one less
+	life  context.Context // ends with a Close that leaves the clean-up to do
+	end   context.CancelCauseFunc
+	told  SessionState // what the tracer knows; of the events' goroutine
+	table *local.Table // the locks in use
+	stats counters
+	more  func() // tells the tracer of one more node to clean up; made once
+	less  func() // of one less
 
 	differs   told      // semaphores with several limits, by path
 	strangers strangers // paths with children of another recipe
 	stayers   told      // nodes in line that belong to no session
 
-	mu       sync.Mutex
-	locks    map[string]*lock          // guarded by mu; in use, by full path
-	parts    map[string][]multiPart    // guarded by mu; of the Multis in use, by full path
-	pending  map[*queue.Entry]struct{} // guarded by mu; nodes in ZooKeeper, or on the way
-	refused  refusals                  // guarded by mu
-	deleting int                       // guarded by mu; locks given back whose node is being deleted
-	quiet    chan struct{}             // guarded by mu; closed and replaced when a lock or a node goes
-	closing  atomic.Bool               // Close was called
-	ended    chan struct{}             // closed when the first Close has its result
-	result   error                     // of Close; before ended is closed
+	closing atomic.Bool   // Close was called
+	ended   chan struct{} // closed when the first Close has its result
+	result  error         // of Close; before ended is closed
 }
 
 // Dial connects to one of the servers and returns once a session stands. Each
@@ -83,7 +73,7 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 	if err != nil {
 		return nil, dialError(err)
 	}
-	s.conn, err = conn.Dial(ctx, s.connConfig(list))
+	c, err := conn.Dial(ctx, s.connConfig(list))
 	if err != nil {
 		limit, cancel := context.WithTimeout(context.Background(), closeLimit)
 		defer cancel()
@@ -93,6 +83,7 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 		}
 		return nil, dialError(err)
 	}
+	s.use(c)
 	return s, nil
 }
 
@@ -125,18 +116,14 @@ func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Sessio
 	}
 	s.cfg.timeout = timeout
 	s.foreign = true
-	s.conn = conn.Adapt(client, s.connConfig(nil))
+	s.use(conn.Adapt(client, s.connConfig(nil)))
 	return s, nil
 }
 
 func newSession(opts []Option) (*Session, error) {
 	s := &Session{
-		locks:   make(map[string]*lock),
-		parts:   make(map[string][]multiPart),
-		pending: make(map[*queue.Entry]struct{}),
-		quiet:   make(chan struct{}),
-		over:    make(chan struct{}),
-		ended:   make(chan struct{}),
+		table: local.NewTable(),
+		ended: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	if err := s.cfg.apply(opts); err != nil {
@@ -231,50 +218,10 @@ func await(ctx context.Context, f func() error) error {
 	}
 }
 
-// mapErr turns an error from below into what the package documents.
-func (s *Session) mapErr(ctx context.Context, err error) error {
-	var size *conn.SizeError
-	switch {
-	case errors.As(err, &size):
-		return &SizeError{Size: size.Size, Limit: size.Limit}
-	case errors.Is(err, conn.ErrClientClosed):
-		return errClientClosed
-	case errors.Is(err, conn.ErrClosed):
-		return ErrClosed
-	case errors.Is(err, queue.ErrExhausted):
-		return ErrSequenceExhausted
-	case errors.Is(err, queue.ErrBusy):
-		return ErrBusy
-	case errors.Is(err, queue.ErrLimit):
-		return ErrLimitMismatch
-	case ctx.Err() != nil:
-		return ctxErr(ctx)
-	}
-	return err
-}
-
 // alive returns ErrClosed after Close.
 func (s *Session) alive() error {
-	if s.closed.Load() {
+	if s.table.Closed() {
 		return ErrClosed
 	}
 	return nil
-}
-
-// eachLock calls f for each lock in use, and what all of these calls return after
-// the last one.
-func (s *Session) eachLock(f func(*lock) []after) {
-	s.mu.Lock()
-	all := make([]*lock, 0, len(s.locks))
-	for _, l := range s.locks {
-		all = append(all, l)
-	}
-	s.mu.Unlock()
-	var rest []after
-	for _, l := range all {
-		rest = append(rest, f(l)...)
-	}
-	for _, f := range rest {
-		f.run()
-	}
 }

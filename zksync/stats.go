@@ -18,36 +18,21 @@ type Stats struct {
 }
 
 type counters struct {
-	held, waiting, cleanup                            atomic.Int64
-	acquired, handoffs, losses, connects, disconnects atomic.Int64
+	connects, disconnects atomic.Int64
 }
 
 // Stats returns the session's counters and gauges.
 func (s *Session) Stats() Stats {
-	c := &s.stats
+	c, t := &s.stats, s.table
 	return Stats{
-		Held:           int(c.held.Load()),
-		Waiting:        int(c.waiting.Load()),
-		CleanupPending: int(c.cleanup.Load()),
-		Acquired:       c.acquired.Load(),
-		Handoffs:       c.handoffs.Load(),
-		Losses:         c.losses.Load(),
+		Held:           int(t.Held.Load()),
+		Waiting:        int(t.Waiting.Load()),
+		CleanupPending: int(t.PendingNodes()),
+		Acquired:       t.Acquired.Load(),
+		Handoffs:       t.Handoffs.Load(),
+		Losses:         t.Losses.Load(),
 		Requests:       s.conn.Requests(),
 		Connects:       c.connects.Load(),
 		Disconnects:    c.disconnects.Load(),
-	}
-}
-
-// cleanup tells the tracer of a node whose deletion is not settled yet, which
-// was counted before (0), and counts and tells when it is (-1). The deletion does
-// not wait for the tracer, who may wait for it in Close or Shutdown.
-func (s *Session) cleanup(d int64) {
-	s.stats.cleanup.Add(d)
-	switch {
-	case s.cfg.tracer.Cleanup == nil:
-	case d == 0:
-		s.events.push(s.more)
-	default:
-		s.events.push(s.less)
 	}
 }

@@ -1,28 +1,34 @@
 package local
 
-import "container/list"
+import (
+	"container/list"
+	"context"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
 
 // Kind is the way a lock is held.
-type Kind uint8
+type Kind = znode.Kind
 
 // The kinds.
 const (
-	Exclusive Kind = iota + 1 // of a mutex, and of several locks at once
-	Write                     // of a read-write lock
-	Read                      // of a read-write lock
-	Permit                    // of a semaphore
+	Exclusive = znode.Exclusive // of a mutex, and of several locks at once
+	Write     = znode.Write     // of a read-write lock
+	Read      = znode.Read      // of a read-write lock, and of several read sides at once
+	Permit    = znode.Permit    // of a semaphore
 )
-
-// Alone reports whether a holder of the kind holds beside nobody.
-func (k Kind) Alone() bool { return k == Exclusive || k == Write }
 
 // Want is what a call asks for. It is a plain value.
 type Want struct {
 	Kind    Kind
 	Owner   string // for whom: a token, "" is nobody
 	Weight  int64  // of a permit; 0 waits for the calls before it and takes nothing
+	Limit   int64  // of a permit: how many there are, as this call knows
 	Handle  bool   // the caller sees the fence: the ticket serves nobody else
 	Try     bool   // the call does not wait
+	Must    bool   // the call has no error to return: Shutdown leaves it alone
+	Strict  bool   // permits of another limit before the call's are an error
 	Handoff int    // how many calls in a row a ticket may serve while others wait elsewhere
 }
 
@@ -33,18 +39,75 @@ func (w Want) plain() bool { return !w.Handle && !w.Try && w.Handoff > 0 }
 // shares reports whether the call may be served together with other readers.
 func (w Want) shares() bool { return w.Kind == Read && w.plain() && w.Owner == "" }
 
-// Call is one call that wants the lock.
+// size is the number of levels of a call without a handle.
+func (w Want) size() int64 {
+	if w.Kind == Permit {
+		return w.Weight
+	}
+	return 1
+}
+
+// Name is what a node says of the call that it serves. It is a plain value; the zero
+// value names nobody.
+type Name struct {
+	OwnerID, Owner string
+	Trace          string // a traceparent
+}
+
+// Caller is the side of a call that knows the program.
+type Caller interface {
+	// Blocked tells whom the call waits for, in the call's goroutine.
+	Blocked(Peer)
+	// Ended notes how the holding that began with this call has ended: with a loss,
+	// or by nil, after it was asked back or not. It is called with the lock's mutex
+	// held, and calls nothing of the program's: what it returns does, if not nil.
+	Ended(why error, revoked bool, held time.Duration) func()
+	// Releasing tells that the deletion of the holding's node begins. What it returns
+	// tells how that ended.
+	Releasing() func(error)
+}
+
+// Call is one call that wants a lock. The fields of the first group are the caller's
+// to set.
 type Call struct {
 	Want
-	group  *group  // while it waits
-	index  int     // in group.calls
-	holder *Holder // that it was granted
-	err    error   // that ended its wait
-	ready  chan struct{}
+	Caller
+	Ctx    context.Context
+	Terms  *Terms
+	Name   Name
+	Handle *Handle // for the handle, if one is wanted
+
+	// What has come of it, for the caller to read once Acquire has returned.
+	Contended bool // it had to wait for somebody
+	Handed    bool // its node had served another call before
+	Position  int  // in line when it failed; 0: not known
+	Node      string
+
+	group   *group  // while it waits
+	index   int     // in group.calls
+	holder  *Holder // that it was granted
+	err     error   // that ended its wait
+	ready   chan struct{}
+	waits   bool          // in the line
+	granted bool          // and taken
+	enters  bool          // its owner's holder
+	ahead   *Holder       // the holder of its own session that it met
+	told    *Peer         // the newest word of whom it waits for
+	news    chan struct{} // told is new; nil: nobody wants to know
 }
 
 // NewCall returns a call that wants w.
 func NewCall(w Want) *Call { return &Call{Want: w, ready: make(chan struct{})} }
+
+// First returns the caller whose call began the holding that this one was granted:
+// that of another call if several share it, or an owner entered again.
+func (c *Call) First() Caller { return c.holder.first.Caller }
+
+// Held returns the full path of the node of the holding that the call was granted.
+func (c *Call) Held() string { return c.holder.ticket.e.Node() }
+
+// Granted reports whether the call has a holder: a call for no permits has none.
+func (c *Call) Granted() bool { return c.holder != nil }
 
 // group is the calls that one ticket will serve together: a single call, or
 // readers that share.

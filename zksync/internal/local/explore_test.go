@@ -115,7 +115,7 @@ func (w *world) holderAt(i int) *Holder {
 	return e.Value.(*Holder)
 }
 
-func (x *explorer) permits() bool { return x.line.limit == worldLimit && x.wantsPermits }
+func (x *explorer) permits() bool { return x.wantsPermits }
 
 // explore looks at all states that can be reached.
 func explore(wants []Want, left bounds) (states int, bad string) {
@@ -169,7 +169,7 @@ func (x *explorer) key() string {
 			if t.holder != nil {
 				h = 1
 			}
-			fmt.Fprintf(&b, "<%d %d %d %t %t %t %t %d %d %d %d>", len(names), t.kind, t.weight, t.try, t.moving, t.renewed, t.seen, t.turns, h, x.count[t], x.most[t])
+			fmt.Fprintf(&b, "<%d %d %d %t %t %t %t %t %d %d %d %d>", len(names), t.kind, t.weight, t.try, t.moving, t.renewed, t.renewed && t.alone, t.seen, t.turns, h, x.count[t], x.most[t])
 		}
 		return names[t]
 	}
@@ -212,7 +212,7 @@ func (x *explorer) key() string {
 func (x *explorer) clone() *explorer {
 	y := &explorer{world: newWorld(nil), wants: x.wants, left: x.left}
 	l, o := y.line, x.line
-	l.limit, l.sum, l.stood, l.live, l.owed, l.moving, l.tickets = o.limit, o.sum, o.stood, o.live, o.owed, o.moving, o.tickets
+	l.sum, l.stood, l.live, l.owed, l.moving, l.tickets = o.sum, o.stood, o.live, o.owed, o.moving, o.tickets
 	y.handed, y.bad, y.wantsPermits = x.handed, x.bad, x.wantsPermits
 	tickets, groups, holders, calls := map[*Ticket]*Ticket{}, map[*group]*group{}, map[*Holder]*Holder{}, map[*Call]*Call{}
 	ticket := func(t *Ticket) *Ticket {
@@ -300,12 +300,12 @@ var lockWants = []Want{
 }
 
 var permitWants = []Want{
-	{Kind: Permit, Weight: 1, Handoff: 1},
-	{Kind: Permit, Weight: 2, Handoff: 1},
-	{Kind: Permit, Weight: 3, Handoff: 1},
-	{Kind: Permit, Weight: 1, Handle: true, Handoff: 1},
-	{Kind: Permit, Weight: 2, Try: true, Handoff: 1},
-	{Kind: Permit, Weight: 0, Handoff: 1},
+	{Kind: Permit, Weight: 1, Limit: worldLimit, Handoff: 1},
+	{Kind: Permit, Weight: 2, Limit: worldLimit, Handoff: 1},
+	{Kind: Permit, Weight: 3, Limit: worldLimit, Handoff: 1},
+	{Kind: Permit, Weight: 1, Limit: worldLimit, Handle: true, Handoff: 1},
+	{Kind: Permit, Weight: 2, Limit: worldLimit, Try: true, Handoff: 1},
+	{Kind: Permit, Weight: 0, Limit: worldLimit, Handoff: 1},
 }
 
 func TestSmallWorlds(t *testing.T) {

@@ -1,6 +1,11 @@
 package local
 
-import "container/list"
+import (
+	"container/list"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+)
 
 // Holder is one holding of the lock: from a grant until as many levels and
 // handles have been given back as were taken, or until its loss.
@@ -13,7 +18,16 @@ type Holder struct {
 	levels  int64 // taken without a handle: calls, or permits
 	handles int
 	lost    error
+	taken   bool // of a permit: its call has returned, so that its levels may be given back
 	elem    *list.Element
+
+	// What the lock knows of it. All is guarded by the lock's mutex.
+	first   *Call // that it was granted to
+	start   time.Time
+	open    map[*Handle]struct{}
+	guard   *conn.Guard // while there are handles
+	looked  []bool      // by node: somebody looks at it; nil before the first handle
+	revoked bool        // asked back
 }
 
 // over reports whether everything has been given back.
@@ -21,13 +35,10 @@ func (h *Holder) over() bool { return h.levels == 0 && h.handles == 0 }
 
 // admit adds what a call has asked for.
 func (h *Holder) admit(w Want) {
-	switch {
-	case w.Handle:
+	if w.Handle {
 		h.handles++
 		h.ticket.seen = true
-	case w.Kind == Permit:
-		h.levels += w.Weight
-	default:
-		h.levels++
+		return
 	}
+	h.levels += w.size()
 }

@@ -2,7 +2,9 @@ package local
 
 import (
 	"container/list"
-	"errors"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
 // hands act for a line, which decides. They are called with the lock's mutex held,
@@ -15,12 +17,14 @@ type hands interface {
 	fit(t *Ticket) bool          // t may serve another holder at this moment
 	alone(t *Ticket) bool        // nobody outside this line is known to wait
 	answer(c *Call)              // the wait of c is over
+	serves(t *Ticket, g *group)  // t will serve g, and nobody else
+	lost(h *Holder)              // h is lost: its handles end
 }
 
 // The errors of a line.
 var (
-	errBusy = errors.New("somebody else holds the lock")
-	errGone = errors.New("the lock's node is gone")
+	errBusy = queue.ErrBusy
+	errGone = conn.ErrNodeGone
 )
 
 // maxStanding bounds how many permits' tickets stand in ZooKeeper's line.
@@ -32,13 +36,13 @@ const maxStanding = 128
 // cost of a call is the same however many wait or hold.
 type line struct {
 	hands
-	limit int64 // of permits
 
 	waits list.List // of *group, in order
 	edge  *group    // the last of those in front; they may stand in ZooKeeper's line
 	sum   int64     // weights of the permits in front
 	stood int       // how many these are
 	tail  *group    // readers that one who comes now joins
+	count int       // of calls that wait
 
 	held   list.List            // of *Holder, the oldest first; lost ones with levels included
 	live   int                  // of held, not lost
@@ -78,6 +82,7 @@ func (l *line) join(c *Call) error {
 	if c.Try && (l.first() != nil || l.single != nil || c.Kind.Alone() && l.live > 0) {
 		return errBusy
 	}
+	l.count++
 	if l.tail != nil && c.shares() {
 		l.tail.add(c)
 		l.settle()
@@ -148,7 +153,7 @@ func (l *line) admits(g *group) bool {
 	case l.edge == nil:
 		return true
 	case g.Kind == Permit:
-		return l.stood < maxStanding && l.sum+g.Weight <= l.limit
+		return l.stood < maxStanding && l.sum+g.Weight <= g.Limit
 	}
 	return g.Kind == Read && l.edge.Kind == Read
 }
@@ -185,7 +190,12 @@ func (l *line) passes(h *Holder, g *group) bool {
 	return l.held.Len() == 1 && h.ticket.lends(h, g)
 }
 
-func (l *line) assign(t *Ticket, g *group) { t.group, g.ticket = g, t }
+func (l *line) assign(t *Ticket, g *group) {
+	t.group, g.ticket = g, t
+	if t.holder == nil {
+		l.serves(t, g)
+	}
+}
 
 func (l *line) move(t *Ticket) {
 	t.moving = true
@@ -195,7 +205,7 @@ func (l *line) move(t *Ticket) {
 // refresh has a ticket renewed.
 func (l *line) refresh(t *Ticket, alone bool, weight int64) {
 	l.move(t)
-	t.renewed, t.weight = true, weight
+	t.renewed, t.alone, t.weight = true, alone, weight
 	l.renew(t, alone)
 }
 
@@ -227,6 +237,7 @@ func (l *line) remove(g *group) {
 		l.tail = nil
 	}
 	g.front = false
+	l.count -= len(g.calls)
 	l.waits.Remove(g.elem)
 }
 
@@ -246,6 +257,9 @@ func (l *line) turn(t *Ticket) {
 	if !t.moving {
 		t.renewed = false // for nobody any more
 		return
+	}
+	if t.renewed && t.alone {
+		t.turns = 0
 	}
 	l.grant(t)
 	l.settle()
@@ -275,7 +289,7 @@ func (l *line) grant(t *Ticket) {
 	l.remove(g)
 	h := t.holder
 	if h == nil {
-		h = l.newHolder(t, g.Want)
+		h = l.newHolder(t, g.calls[0])
 	} else {
 		t.turns++
 	}
@@ -283,6 +297,7 @@ func (l *line) grant(t *Ticket) {
 		c.group = nil
 		l.admit(h, c)
 	}
+	t.used = true
 }
 
 // admit serves a call on a holder.
@@ -292,9 +307,9 @@ func (l *line) admit(h *Holder, c *Call) {
 	l.answer(c)
 }
 
-// newHolder makes a holder on a ticket.
-func (l *line) newHolder(t *Ticket, w Want) *Holder {
-	h := &Holder{ticket: t, kind: w.Kind, owner: w.Owner, shared: w.shares(), handoff: w.Handoff}
+// newHolder makes a holder on a ticket, for a call and those that are served with it.
+func (l *line) newHolder(t *Ticket, c *Call) *Holder {
+	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, first: c}
 	t.holder = h
 	h.elem = l.held.PushBack(h)
 	l.live++

@@ -15,7 +15,7 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 	case n == 0 && !calm:
 		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0}
 		if permits {
-			want.Kind, want.Weight = Permit, r.Int64N(worldLimit+1)
+			want.Kind, want.Weight, want.Limit = Permit, r.Int64N(worldLimit+1), worldLimit
 			if want.Weight == 0 {
 				want.Handle, want.Try = false, false
 			}

@@ -19,6 +19,7 @@ func (l *line) mine(owner string, kind Kind) (found *Holder) {
 
 // enter has a call of the owner of h enter again.
 func (l *line) enter(h *Holder, c *Call) {
+	c.enters = true
 	l.admit(h, c)
 	l.settle() // who waited for a hand-over may have to stand in line now
 }
@@ -27,6 +28,7 @@ func (l *line) enter(h *Holder, c *Call) {
 // beside that of the write and goes on when the write has ended.
 func (l *line) downgrade(t *Ticket, c *Call) {
 	t.seen = true // the owner alone is served by it
-	l.admit(l.newHolder(t, c.Want), c)
+	l.admit(l.newHolder(t, c), c)
+	t.used = true
 	l.settle()
 }

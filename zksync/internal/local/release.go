@@ -109,7 +109,9 @@ func (l *line) lose(h *Holder, why error) {
 	if h.lost != nil || h.over() {
 		return
 	}
-	h.lost, h.handles = why, 0
+	h.lost = why
+	l.lost(h)
+	h.handles = 0
 	l.live--
 	l.owed++
 	if l.joined == h {
@@ -150,7 +152,12 @@ func (l *line) quit(c *Call) {
 	if g == nil {
 		return // answered
 	}
+	named := c.index == 0
+	l.count--
 	if g.remove(c); len(g.calls) > 0 {
+		if t := g.ticket; named && t != nil && t.holder == nil {
+			l.serves(t, g) // it named c
+		}
 		return
 	}
 	t, then := g.ticket, l.next(g)
@@ -195,7 +202,8 @@ func (l *line) failed(t *Ticket, err error) {
 
 // pays returns the holder of which a level is given back next: what was lost first,
 // then the newest. For an owner it is one of the owner's; for nobody it is an owner's
-// only if there is no other.
+// only if there is no other. A permit whose call has not returned is nobody's to give
+// back: if the call fails after all, it gives back the whole.
 func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	better := func(h, o *Holder) bool {
 		switch {
@@ -208,7 +216,7 @@ func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	}
 	for e := l.held.Back(); e != nil; e = e.Prev() {
 		h := e.Value.(*Holder)
-		if h.levels == 0 || !ok(h.kind) || owner != "" && h.owner != owner {
+		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || owner != "" && h.owner != owner {
 			continue
 		}
 		if better(h, paid) {

@@ -1,8 +1,15 @@
 package local
 
+import (
+	"context"
+
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+)
+
 // Ticket is a node of ours in ZooKeeper's line, with all that is known of it. It
 // outlives the call that it was made for: another call may take its place in
-// line, and a holder may hand it over.
+// line, and a holder may hand it over. A Multi's has several nodes, which stand and
+// go together.
 type Ticket struct {
 	kind   Kind
 	weight int64
@@ -14,8 +21,23 @@ type Ticket struct {
 	renewed bool    // by a renewal, after a holder
 	group   *group  // whom it will serve when its turn comes
 	holder  *Holder // who stands on it
+	alone   bool    // the renewal succeeds only if nobody else is in line
 	turns   int     // hand-overs since nobody else was known to wait
+	used    bool    // it has served somebody
 	seen    bool    // somebody has seen its fence, or a renewal failed: it serves nobody else
+
+	// What the lock knows of it. All is guarded by the lock's mutex.
+	e      *queue.Entry
+	pub    *published
+	lease  queue.Lease             // for hand-overs, once somebody waits for one
+	arming bool                    // somebody gets the lease's watch
+	peer   *Peer                   // whom it waits for, as far as known
+	cancel context.CancelCauseFunc // of the request that moves it; nil: none is under way
+	left   bool                    // nobody wants it any more
+	after  *Ticket                 // that has to stand in line before this one leaves
+	rel    *Deletion               // what whoever gave the lock back waits for
+	placed chan struct{}           // closed once it stands in line
+	gone   chan struct{}           // closed once its nodes are known to be gone
 }
 
 // serves reports whether a ticket on its way can be given to g.

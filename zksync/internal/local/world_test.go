@@ -42,7 +42,7 @@ const worldLimit = 3
 func newWorld(choose func(n int) int) *world {
 	w := &world{choose: choose, mustbe: map[*Ticket]bool{}, back: map[*Call]bool{}, again: map[*Ticket]bool{}, answered: map[*Call]int{},
 		count: map[*Ticket]int{}, most: map[*Ticket]int{}, users: map[*Ticket]int{}}
-	w.line = &line{hands: w, limit: worldLimit}
+	w.line = &line{hands: w}
 	return w
 }
 
@@ -74,6 +74,18 @@ func (w *world) leave(t *Ticket) {
 	w.renewing = slices.DeleteFunc(w.renewing, func(o *Ticket) bool { return o == t })
 }
 
+func (w *world) serves(t *Ticket, g *group) {
+	if t.group != g || t.holder != nil {
+		w.wrong("a ticket is said to serve a group that is not its own")
+	}
+}
+
+func (w *world) lost(h *Holder) {
+	if h.lost == nil {
+		w.wrong("a holder is told of a loss that is none")
+	}
+}
+
 func (w *world) watch(t *Ticket) {
 	if t.holder == nil {
 		w.wrong("a ticket without a holder is watched")
@@ -98,6 +110,7 @@ func (w *world) answer(c *Call) {
 	if c.err != nil || c.holder == nil {
 		return
 	}
+	c.holder.taken = true
 	if slices.Contains(w.calls, c) { // else its owner holds already
 		w.inOrder(c)
 	}

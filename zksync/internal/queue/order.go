@@ -39,6 +39,7 @@ type Order struct {
 	Data   []byte
 	ACL    []zk.ACL
 	Try    bool // don't wait: ErrBusy
+	Of     any  // what the entry is of: those of the same are not in each other's way, see Renew
 	Fence  bool // the fence is wanted: one more read, beside the listing
 	// Blocked is told whom the entry waits for, each time that changes.
 	Blocked func(Blocker)

@@ -3,10 +3,12 @@ package queue
 import (
 	"sync"
 
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// owned holds the GUIDs of this process that somebody answers for.
+// owned holds the GUIDs of this process that somebody answers for, and what the
+// entries are of.
 var owned sync.Map
 
 func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
@@ -15,7 +17,7 @@ func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
 // them.
 func (e *Entry) claim(g znode.GUID) {
 	e.guid, e.owned = g, true
-	owned.Store(g, nil)
+	owned.Store(g, e.order.Of)
 }
 
 // forget ends the claim: nobody has to answer for the nodes any more.
@@ -29,7 +31,7 @@ func (e *Entry) forget() {
 
 // sweep deletes a node of this process that nobody answers for, if it is of a
 // session of ours: a copy of the process elsewhere has others.
-func sweep(c Client, node string, g znode.GUID) {
+func sweep(c *conn.Conn, node string, g znode.GUID) {
 	if _, busy := owned.LoadOrStore(g, nil); busy {
 		return
 	}

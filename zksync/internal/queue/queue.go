@@ -28,41 +28,11 @@ var (
 // errAgain: the node in line is gone, or its session: stand at the end again.
 var errAgain = errors.New("stand in line again")
 
-// Client is what the engine needs of a connection; *conn.Conn is one. Its
-// calls block until they are answered or flushed, and are made in goroutines
-// that can wait.
-type Client interface {
-	Await(ctx context.Context) (conn.State, error)
-	State() (conn.State, <-chan struct{})
-	Timeout() time.Duration
-	Life() context.Context
-	Alive(session int64) bool
-	AliveFor(session int64, d time.Duration) bool
-	Mine(session int64) bool
-	Ordered() bool
-	CanCreate(paths []string, data []byte, acl []zk.ACL) error
-	Create(paths []string, data []byte, flags int32, acl []zk.ACL) ([]string, conn.Ran, error)
-	CreateBeside(node, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
-	CreateParent(path string, acl []zk.ACL) error
-	Delete(path string) (conn.Ran, error)
-	Children(path string) ([]string, conn.Ran, error)
-	Stat(path string) (*zk.Stat, conn.Ran, error)
-	Sync(path string) (conn.Ran, error)
-	Watch(path string) (*conn.Watch, error)
-	WatchChildren(path string) (*conn.Watch, error)
-	Guard(paths []string, session int64, lost func(error) func()) *conn.Guard
-	Prove(session int64, paths ...string) error
-	DeleteAll(paths []string) (conn.Ran, error)
-	Get(path string) ([]byte, *zk.Stat, error)
-	SetAll(paths []string, data [][]byte, versions []int32) ([]zk.Stat, conn.Ran, error)
-	Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (conn.Ran, error)
-}
-
 // Entry stands in line. Stand is called once, and then Remove, again only after
 // a refusal; the rest may be called by several goroutines once Stand has
 // succeeded.
 type Entry struct {
-	c     Client
+	c     *conn.Conn
 	order Order
 	place atomic.Int32 // in line; 0: not known
 
@@ -92,7 +62,7 @@ type Entry struct {
 }
 
 // New returns an entry that stands nowhere yet.
-func New(c Client, o Order) *Entry {
+func New(c *conn.Conn, o Order) *Entry {
 	return &Entry{c: c, order: o, op: make(chan struct{}, 1), data: data{want: o.Data}}
 }
 
@@ -110,7 +80,11 @@ func (e *Entry) Node() string {
 }
 
 // Nodes returns the full paths of the entry's nodes, one a place.
-func (e *Entry) Nodes() []string { return e.nodes }
+func (e *Entry) Nodes() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.nodes
+}
 
 // Left returns the nodes that are not known to be gone. It may be called at any
 // time.
@@ -171,14 +145,19 @@ func (e *Entry) Session() int64 { return e.session }
 // order asked for it or the entry had to wait.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
-// Learn asks for the fence.
-func (e *Entry) Learn() error {
-	err := e.learn(0)
+// ReadFence asks for the fence.
+func (e *Entry) ReadFence() error {
+	err := e.readFence(0)
 	if errors.Is(err, errAgain) {
 		return conn.ErrNodeGone
 	}
 	return err
 }
+
+// Confirm asks the quorum whether the nodes stand and their session lives. It returns
+// conn.ErrNodeGone or conn.ErrSessionOver if not, and conn.ErrNoContact if there is no
+// answer in time.
+func (e *Entry) Confirm() error { return e.c.Prove(e.session, e.Nodes()...) }
 
 // Position returns the place in line that was seen last: 1 is the next, 0 not
 // known. It may be called at any time.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
 // ErrNotAlone is returned by Renew when somebody else is in line.
@@ -58,7 +60,7 @@ func (e *Entry) Alone(l Lease) bool {
 
 // Watched returns the lease of an entry whose node is watched from now on.
 func (e *Entry) Watched() (Lease, error) {
-	w, err := e.c.Watch(e.nodes[0])
+	w, err := e.c.Watch(e.Node())
 	return Lease{own: w}, err
 }
 
@@ -75,13 +77,13 @@ func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 			return Lease{}, conn.ErrSessionOver
 		}
 		var l Lease
-		l.own, err = e.c.Watch(e.nodes[0])
+		l.own, err = e.c.Watch(e.Node())
 		if err == nil && alone {
 			l.looked = time.Now()
 			l.crowd, err = e.alone()
 		}
 		if err == nil && !e.c.Alive(e.session) {
-			err = e.c.Prove(e.session, e.nodes[0])
+			err = e.c.Prove(e.session, e.Node())
 		}
 		switch {
 		case err == nil && e.Fit(l):
@@ -113,15 +115,34 @@ func (e *Entry) alone() (*conn.Watch, error) {
 			return nil, err
 		}
 	}
-	line := e.parse(place, names)
-	if len(line) > len(e.nodes) {
-		return nil, ErrNotAlone
-	}
-	if len(line) == 0 {
+	line, own := e.parse(place, names), path.Base(e.Node())
+	if !slices.ContainsFunc(line, func(n znode.Name) bool { return n.Raw == own }) {
 		return nil, conn.ErrNodeGone
 	}
-	if line[0].Raw != path.Base(e.nodes[0]) {
+	switch {
+	case place.Kind == znode.Permit:
+		if e.othersWait(line) {
+			return nil, ErrNotAlone
+		}
+	case len(line) > len(e.Nodes()):
+		return nil, ErrNotAlone
+	case line[0].Raw != own:
 		return nil, conn.ErrNodeGone
 	}
 	return w, nil
+}
+
+// othersWait reports whether a permit waits in line that is not of what the entry is
+// of.
+func (e *Entry) othersWait(line []znode.Name) bool {
+	for i, blocker := range Blockers(line) {
+		n := line[i]
+		if n.Kind != znode.Permit || blocker < 0 {
+			continue
+		}
+		if of, ours := owned.Load(n.GUID); !n.HasGUID || !ours || of != e.order.Of {
+			return true
+		}
+	}
+	return false
 }

@@ -51,7 +51,7 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 			return waited, err
 		}
 		if v.Held {
-			switch err := e.certify(i); {
+			switch err := e.confirmAlive(i); {
 			case err == nil:
 				e.announce(line, own)
 				return waited, nil
@@ -121,7 +121,7 @@ func (e *Entry) list(i int) *view {
 	var fence chan error
 	if e.order.Fence && i == 0 && e.fence.Load() == 0 {
 		fence = make(chan error, 1) // beside the listing, not after it
-		go func() { fence <- e.learn(i) }()
+		go func() { fence <- e.readFence(i) }()
 	}
 	names, ran, err := e.c.Children(p.Parent)
 	if fence != nil {
@@ -154,13 +154,13 @@ func (v *view) find(line []znode.Name, mine string) error {
 	return errAgain // without a node of our own we are not first, even if nobody is before us
 }
 
-// learn sets a watch on our own node, and so gets to know its czxid.
-func (e *Entry) learn(i int) error {
+// readFence sets a watch on our own node, and so gets to know its czxid.
+func (e *Entry) readFence(i int) error {
 	_, err := e.watchOwn(i)
 	return err
 }
 
-// watchOwn is learn, and returns the watch. Without our node the error is
+// watchOwn is readFence, and returns the watch. Without our node the error is
 // errAgain.
 func (e *Entry) watchOwn(i int) (*conn.Watch, error) {
 	w, err := e.c.Watch(e.nodes[i])
@@ -176,13 +176,13 @@ func (e *Entry) watchOwn(i int) (*conn.Watch, error) {
 	return w, nil
 }
 
-// certify is the last look before a grant on a listing that shows our node: the
+// confirmAlive is the last look before a grant on a listing that shows our node: the
 // session that owns it lives, by the clock at this moment or by an answer of
 // the quorum.
 //
 // Who wants a Hold is told of a loss T/2 after the last answer, and the first probe
 // of a Hold goes out when it is granted. So there has to be time for its answer.
-func (e *Entry) certify(i int) error {
+func (e *Entry) confirmAlive(i int) error {
 	spare := time.Duration(0)
 	if e.order.Fence {
 		spare = e.c.Timeout() / 6
@@ -232,7 +232,7 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 					return err
 				}
 			case sole && e.turned(wb, wo, local):
-				return e.certify(i)
+				return e.confirmAlive(i)
 			default:
 				return errLook
 			}

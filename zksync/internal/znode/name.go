@@ -17,6 +17,9 @@ const (
 	Permit                    // permits of a semaphore: "permit-<weight>of<limit>-", 1 <= weight <= limit
 )
 
+// Alone reports whether the holder of a lock of the kind holds it beside nobody.
+func (k Kind) Alone() bool { return k == Exclusive || k == Write }
+
 // String is "exclusive", "write", "read", "permit" or "kind(9)".
 func (k Kind) String() string {
 	switch k {

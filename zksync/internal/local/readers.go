@@ -1,9 +1,6 @@
-package zksync
+package local
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // readers are the traces of calls that read together, on a node that may name any
 // of them that still reads. Their levels have no names: when one is given back it
@@ -28,14 +25,12 @@ func traceID(trace string) string {
 	return trace[3:35]
 }
 
-// joins notes that the call of w reads on the nodes now.
-func (p *published) joins(w *waiter) {
-	id := traceID(w.trace)
+// joins notes that a call reads on the nodes now.
+func (p *published) joins(c *Call) {
+	id := traceID(c.Name.Trace)
 	if p == nil || id == "" {
 		return
 	}
-	p.l.mu.Lock()
-	defer p.l.mu.Unlock()
 	r := p.readers[id]
 	switch {
 	case r != nil:
@@ -44,19 +39,16 @@ func (p *published) joins(w *waiter) {
 		if p.readers == nil {
 			p.readers = make(readers)
 		}
-		p.readers[id] = &reader{trace: w.trace, since: time.Now(), calls: 1}
+		p.readers[id] = &reader{trace: c.Name.Trace, since: time.Now(), calls: 1}
 	}
-	if p.serves.trace == "" { // else whoever is named reads, too
-		p.readersLocked()
+	if p.served.name.Trace == "" { // else whoever is named reads, too
+		p.named()
 	}
 }
 
-// leaving returns the trace id of a call that gives a level back.
-func (s *Session) leaving(ctx context.Context) string { return traceID(s.parent(ctx)) }
-
-// leavesLocked notes that a level was given back, in the trace of that id.
-func (p *published) leavesLocked(id string) {
-	if p == nil || p.l.s.cfg.tracer.Parent == nil {
+// leaves notes that a level was given back, in the trace of that id.
+func (p *published) leaves(id string) {
+	if p == nil || !p.l.t.Traces {
 		return
 	}
 	r := p.readers[id]
@@ -68,17 +60,17 @@ func (p *published) leavesLocked(id string) {
 	default:
 		delete(p.readers, id)
 	}
-	p.readersLocked()
+	p.named()
 }
 
-// readersLocked has the nodes name a call that is certain to read.
-func (p *published) readersLocked() {
+// named has the nodes name a call that is certain to read.
+func (p *published) named() {
 	now := served{since: time.Now()}
-	if r := p.readers.choose(p.serves.trace); r != nil {
-		now.trace, now.since = r.trace, r.since
+	if r := p.readers.choose(p.served.name.Trace); r != nil {
+		now.name.Trace, now.since = r.trace, r.since
 	}
-	if now.trace != p.serves.trace {
-		p.serveLocked(now)
+	if now.name.Trace != p.served.name.Trace {
+		p.serve(now)
 	}
 }
 
@@ -96,12 +88,9 @@ func (rs readers) choose(named string) (longest *reader) {
 	return longest
 }
 
-// traceLocked returns the traceparent of a call that the tenure is held for.
-func (t *tenure) traceLocked() string {
-	if !t.shared || t.pub == nil {
-		return t.trace
-	}
-	if r := t.pub.readers.choose(t.pub.serves.trace); r != nil {
+// trace returns the traceparent of a call that reads, or "".
+func (p *published) trace() string {
+	if r := p.readers.choose(p.served.name.Trace); r != nil {
 		return r.trace
 	}
 	return ""

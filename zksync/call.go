@@ -1,0 +1,396 @@
+package zksync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/local"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// call is one call that wants a lock, as the program and its tracer know it. This file
+// is the way from a lock's methods to package local.
+type call struct {
+	local.Call
+	s     *Session
+	acq   Acquire
+	ctx   context.Context // AcquireStart's
+	now   bool            // TryLock, TryAcquire: does not wait for a connection
+	start time.Time
+	lock  *local.Lock // which the call is counted in at
+	hold  *Hold       // if one is wanted
+	asked bool        // AcquireStart has run
+	end   error       // of the call; errPanic until it has one
+
+	holding // that begins with this call
+}
+
+// newHold makes the call one for a handle.
+func (c *call) wantHold() *call {
+	c.Want.Handle = true
+	c.hold = &Hold{released: make(chan struct{})}
+	c.Call.Handle = &c.hold.h
+	return c
+}
+
+// tries makes the call one that does not wait.
+func (c *call) tries() *call {
+	c.acq.Try, c.Try = true, true
+	return c
+}
+
+var (
+	// errPanic is what a call's AcquireEnd gets when a function of the tracer
+	// panicked within the call.
+	errPanic = errors.New("zksync: panic in a tracer's function")
+
+	// errOffline is what a tracer is told of a TryLock while there is no connection.
+	errOffline = fmt.Errorf("not connected: %w", zk.ErrNoServer)
+)
+
+// acquire is every way to get the lock. The error is an *Error.
+func (m *Mutex) acquire(ctx context.Context, op string, c *call) error {
+	m.check()
+	m.describe(ctx, c)
+	return m.outcome(op, c, m.traced(c))
+}
+
+// describe says in c whose call it is, and what it wants.
+//
+//go:noinline
+func (m *Mutex) describe(ctx context.Context, c *call) {
+	c.s, c.Ctx, c.ctx, c.start, c.Caller = m.s, ctx, ctx, time.Now(), c
+	c.acq.Path, c.acq.Mode, c.acq.Weight = m.path, m.mode, c.Weight
+	c.Kind, c.Terms, c.Handoff, c.Strict = m.kind, &m.cfg.Terms, m.cfg.handoff, m.cfg.strict
+	if m.kind == znode.Permit {
+		return // of nobody
+	}
+	o := m.owner(ctx)
+	if c.Owner = o.id; !o.private {
+		c.acq.Owner = o
+		c.Name.OwnerID, c.Name.Owner = o.id, o.label
+	}
+}
+
+//go:noinline
+func (m *Mutex) outcome(op string, c *call, err error) error {
+	if err == nil {
+		return nil
+	}
+	c.hold = nil
+	return &Error{Op: op, Path: m.path, Node: c.Node, Position: c.Position, Err: err}
+}
+
+// traced acquires the lock and tells the tracer of it. A panic of the tracer's
+// gives back what was granted.
+func (m *Mutex) traced(c *call) error {
+	defer c.settle()
+	c.begin()
+	err := m.enter(c)
+	if err == nil && c.lock != nil {
+		if err = c.lock.Acquire(&c.Call); err != nil {
+			err = c.failed(err)
+		}
+	}
+	if err == nil {
+		c.granted()
+	}
+	c.end = err
+	return err
+}
+
+// begin, granted and answered tell the tracer of a call.
+//
+//go:noinline
+func (c *call) begin() {
+	if f := c.s.cfg.tracer.AcquireStart; f != nil {
+		c.ctx = f(c.Ctx, c.acq)
+	}
+	c.Name.Trace = c.s.parent(c.ctx)
+	c.asked, c.end = true, errPanic
+}
+
+// enter counts the call in as one that uses the lock, unless it has its result
+// before it comes to that. settle counts it out.
+//
+//go:noinline
+func (m *Mutex) enter(c *call) error {
+	switch {
+	case m.err != nil:
+		return m.err
+	case c.Kind == znode.Permit && (c.Weight > c.Limit || c.Weight == 0 && c.Want.Handle):
+		return m.apart(c)
+	case c.now:
+		if st, _ := m.s.conn.State(); !st.Up {
+			return cmpErr(m.s.alive(), errOffline)
+		}
+	}
+	if m.s.table.Entangled(m.full, &m.cfg.Terms, c.Owner) {
+		return ErrDeadlock
+	}
+	c.lock = m.s.table.Enter(m.path, m.full)
+	c.lock.Consist(&m.cfg.Terms)
+	return nil
+}
+
+// failed is what the package documents for an error of Lock.Acquire.
+//
+//go:noinline
+func (c *call) failed(err error) error {
+	switch {
+	case errors.Is(err, ErrLost):
+		return err
+	case errors.Is(err, local.ErrDone):
+		return ctxErr(c.Ctx)
+	case errors.Is(err, local.ErrRefused):
+		return ErrClosed
+	case errors.Is(err, local.ErrDeadlock):
+		return ErrDeadlock
+	}
+	return c.s.mapErr(context.Background(), err)
+}
+
+//go:noinline
+func (c *call) granted() {
+	if !c.Granted() {
+		return // no permits: there is nothing to hold
+	}
+	if f := c.s.cfg.tracer.Handoff; f != nil && c.Handed {
+		f(c.ctx, c.acq)
+	}
+	first := c.First().(*call)
+	first.startHold(c.ctx)
+	if c.hold != nil {
+		c.hold.granted(c.s, first)
+	}
+}
+
+// settle ends a call, and counts it out. If a function of the tracer panicked
+// it gives everything back.
+//
+//go:noinline
+func (c *call) settle() {
+	kept := false
+	if l := c.lock; l != nil {
+		defer l.Leave()
+		defer func() { l.Settle(&c.Call, kept) }()
+		l.Abort(&c.Call)
+	}
+	c.answered()
+	kept = !errors.Is(c.end, errPanic)
+}
+
+func (c *call) answered() {
+	if f := c.s.cfg.tracer.AcquireEnd; f != nil && c.asked {
+		f(c.ctx, c.acq, c.result())
+	}
+}
+
+func (c *call) result() Result {
+	st, _ := c.s.conn.State()
+	r := Result{Err: c.end, Node: c.Node, Position: c.Position, Contended: c.Contended || c.Handed, Handoff: c.Handed,
+		Waited: time.Since(c.start), Server: st.Server}
+	if c.end == nil && c.Granted() {
+		r.Node = c.Held()
+		if c.hold != nil {
+			r.Fence = c.hold.Fence()
+		}
+	}
+	return r
+}
+
+// Blocked passes on to the tracer whom the call waits for.
+func (c *call) Blocked(b local.Peer) {
+	s := c.s
+	p := Peer{Node: b.Path, Position: b.Place, Local: b.Local, Session: b.Stat.EphemeralOwner,
+		Persistent: b.Stat.Ctime != 0 && b.Stat.EphemeralOwner == 0, Since: b.Since}
+	if b.Stat.Ctime != 0 {
+		p.Since = time.UnixMilli(b.Stat.Ctime)
+	}
+	if i, ok := znode.DecodeInfo(b.Data); ok {
+		p.Identity, p.Host, p.PID = i.Identity, i.Host, i.PID
+		p.OwnerID, p.OwnerName, p.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
+	}
+	if o := b.Ours; o != nil && !s.cfg.noInfo {
+		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
+		p.OwnerID, p.OwnerName, p.TraceParent = o.Name.OwnerID, o.Name.Owner, b.Trace
+	}
+	s.cfg.tracer.Blocked(c.ctx, p)
+}
+
+// holding is a holding of the lock, as the tracer is told of it.
+type holding struct {
+	mu      sync.Mutex
+	ctx     context.Context // guarded by mu; HoldStart's
+	begun   bool            // guarded by mu; HoldStart is somebody's to run
+	started bool            // guarded by mu; it has run
+	ended   Ending          // guarded by mu; with a reason once it has ended
+}
+
+// startHold runs HoldStart, once a holding, in the goroutine of a call that got the
+// lock: of several that share it or enter again, the first to come here.
+func (c *call) startHold(ctx context.Context) {
+	tr := c.s.cfg.tracer
+	if tr.HoldStart == nil && tr.HoldEnd == nil {
+		return
+	}
+	h := &c.holding
+	h.mu.Lock()
+	begun := h.begun
+	h.begun = true
+	h.mu.Unlock()
+	if begun {
+		return
+	}
+	if f := tr.HoldStart; f != nil {
+		ctx = f(ctx, c.acq)
+	}
+	h.mu.Lock()
+	h.ctx, h.started = ctx, true
+	ended := h.ended
+	h.mu.Unlock()
+	if f := tr.HoldEnd; ended.Reason != "" && f != nil {
+		c.s.events.push(func() { c.s.hook(func() { f(ctx, c.acq, ended) }) })
+	}
+}
+
+// Ended notes how the holding has ended. What it returns tells the tracer, if
+// HoldStart has run; otherwise startHold does so after HoldStart. Close waits for that.
+func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
+	s := c.s
+	f := s.cfg.tracer.HoldEnd
+	if f == nil {
+		return nil
+	}
+	e := Ending{Reason: EndUnlocked, Err: why, Held: held}
+	switch {
+	case why != nil:
+		e.Reason = endReason(why)
+	case revoked:
+		e.Reason = EndRevoked
+	}
+	h := &c.holding
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended.Reason != "" {
+		return nil
+	}
+	h.ended = e
+	if !h.started {
+		return nil
+	}
+	ctx := h.ctx
+	s.events.begin()
+	return func() {
+		defer s.events.end()
+		s.hook(func() { f(ctx, c.acq, e) })
+	}
+}
+
+// heldContext is HoldStart's; nil before that has run.
+func (c *call) heldContext() context.Context {
+	c.holding.mu.Lock()
+	defer c.holding.mu.Unlock()
+	return c.holding.ctx
+}
+
+// Releasing encloses the deletion of the holding's node in ReleaseStart and
+// ReleaseEnd.
+func (c *call) Releasing() func(error) {
+	tr, s := c.s.cfg.tracer, c.s
+	ctx := c.heldContext() // HoldStart may be running: of those that share, another may give back
+	if tr.ReleaseStart != nil {
+		ctx = tr.ReleaseStart(ctx, c.acq)
+	}
+	if tr.ReleaseEnd == nil {
+		return nil
+	}
+	return func(err error) { s.hook(func() { tr.ReleaseEnd(ctx, c.acq, s.verdict(err)) }) }
+}
+
+// wait waits until ctx ends for what giving a lock back comes to, and says what it
+// means.
+func (s *Session) wait(ctx context.Context, b local.Back) error {
+	d := b.Deletion
+	if b.Lost != nil || d == nil {
+		return b.Lost
+	}
+	select {
+	case <-d.Done():
+	case <-ctx.Done():
+		return ctxErr(ctx)
+	case <-s.life.Done():
+		select {
+		case <-d.Done():
+		default:
+			return ErrClosed // Close has ended, and named the node
+		}
+	}
+	err := s.verdict(d.Err())
+	if errors.Is(err, ErrLost) && !errors.Is(d.Err(), ErrLost) { // else it is counted
+		s.table.Losses.Add(1)
+	}
+	return err
+}
+
+// verdict is what the end of a deletion says of the lock.
+func (s *Session) verdict(err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrLost):
+		return err
+	case errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
+		return lost(err)
+	}
+	return s.mapErr(context.Background(), err)
+}
+
+// mapErr turns an error from below into what the package documents.
+func (s *Session) mapErr(ctx context.Context, err error) error {
+	var size *conn.SizeError
+	switch {
+	case errors.As(err, &size):
+		return &SizeError{Size: size.Size, Limit: size.Limit}
+	case errors.Is(err, conn.ErrClientClosed):
+		return errClientClosed
+	case errors.Is(err, conn.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, queue.ErrExhausted):
+		return ErrSequenceExhausted
+	case errors.Is(err, queue.ErrBusy):
+		return ErrBusy
+	case errors.Is(err, queue.ErrLimit):
+		return ErrLimitMismatch
+	case ctx.Err() != nil:
+		return ctxErr(ctx)
+	}
+	return err
+}
+
+// LossReason returns why a lock was lost, of an error that Is ErrLost: of
+// Release, say, or the cause of a Hold's context. For another it is "".
+func LossReason(err error) EndReason {
+	if !errors.Is(err, ErrLost) {
+		return ""
+	}
+	return endReason(err)
+}
+
+func endReason(err error) EndReason {
+	switch {
+	case errors.Is(err, ErrClosed):
+		return EndClosed
+	case errors.Is(err, conn.ErrNodeGone):
+		return EndNodeDeleted
+	case errors.Is(err, conn.ErrNoContact):
+		return EndContactLost
+	}
+	return EndSessionExpired
+}

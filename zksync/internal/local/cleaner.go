@@ -1,0 +1,165 @@
+package local
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
+)
+
+// Cleaner has every entry from before its first request until its nodes are known to
+// be gone.
+type Cleaner struct {
+	t       *Table
+	pending atomic.Int64 // nodes whose deletion is not confirmed
+
+	mu      sync.Mutex
+	entries map[*queue.Entry]struct{} // guarded by mu; with nodes in ZooKeeper, or on the way
+	refused refusals                  // guarded by mu
+	changed chan struct{}             // guarded by mu; closed and replaced when an entry goes
+}
+
+func (c *Cleaner) init(t *Table) {
+	c.t, c.entries, c.changed = t, make(map[*queue.Entry]struct{}), make(chan struct{})
+}
+
+// PendingNodes is the number of nodes whose deletion is not confirmed yet.
+func (c *Cleaner) PendingNodes() int64 { return c.pending.Load() }
+
+// track notes an entry before its first request.
+func (c *Cleaner) track(e *queue.Entry) {
+	c.mu.Lock()
+	c.entries[e] = struct{}{}
+	c.mu.Unlock()
+}
+
+// expect counts a deletion as soon as it is clear that it will come.
+func (c *Cleaner) expect() { c.pending.Add(1) }
+
+// begin tells of a deletion that was expected; settled counts and tells that it is
+// over.
+func (c *Cleaner) begin() { c.t.Observer.Pending(1) }
+
+func (c *Cleaner) settled() {
+	c.pending.Add(-1)
+	c.t.Observer.Pending(-1)
+}
+
+// remove deletes an entry's nodes, however long that takes. The caller has expected
+// it.
+func (c *Cleaner) remove(e *queue.Entry) error {
+	c.begin()
+	err := e.Remove()
+	if open := e.Open(); len(open) > 0 && !errors.Is(err, conn.ErrClosed) {
+		c.t.Observer.Refused(open[0], true, err)
+		go c.chase(e)
+		return err
+	}
+	c.forget(e, err)
+	return err
+}
+
+// chase asks again and again what became of an attempt to stand in line that the
+// servers refuse to tell of: until they tell, its session is over, or the
+// connection is closed.
+func (c *Cleaner) chase(e *queue.Entry) {
+	tick := time.NewTicker(max(c.t.Conn.Timeout(), time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-c.t.Conn.Life().Done():
+			c.settled()
+			return
+		}
+		if err := e.Remove(); len(e.Open()) == 0 {
+			c.forget(e, err)
+			return
+		}
+	}
+}
+
+// forget takes out an entry whose nodes are known to be gone, or that can't be
+// deleted. After conn.ErrClosed it stays, for Left to name.
+func (c *Cleaner) forget(e *queue.Entry, err error) {
+	defer c.settled()
+	switch {
+	case errors.Is(err, conn.ErrClosed):
+		return
+	case err != nil && !errors.Is(err, conn.ErrNodeGone) && !errors.Is(err, conn.ErrSessionOver):
+		c.t.Observer.Refused(e.Last(), false, err)
+	}
+	c.mu.Lock()
+	delete(c.entries, e)
+	c.refused.add(e.Kept())
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+}
+
+// Cleaned waits until every entry's nodes are known to be gone. It is false if limit
+// comes first, or the connection or the program's client is closed for good.
+func (c *Cleaner) Cleaned(limit <-chan time.Time) bool {
+	for {
+		c.mu.Lock()
+		n, changed := len(c.entries), c.changed
+		c.mu.Unlock()
+		if n == 0 {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			return false
+		case <-c.t.Conn.Life().Done():
+			return false
+		case <-c.t.Conn.Abandoned():
+			return false
+		}
+	}
+}
+
+// Left returns what is not known to be gone: nodes, what may have been made, with a
+// number after the name, and nodes of a session that ZooKeeper has refused to delete.
+func (c *Cleaner) Left(session int64) (nodes, open, refused []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := range c.entries {
+		nodes = append(nodes, e.Left()...)
+		open = append(open, e.Open()...)
+		c.refused.add(e.Kept())
+	}
+	return nodes, open, c.refused.of(session)
+}
+
+// maxRefused bounds the memory for nodes that ZooKeeper refuses to delete.
+const maxRefused = 100
+
+// refusals are nodes of one session that ZooKeeper has refused to delete: they go
+// with it. The zero value is empty.
+type refusals struct {
+	session int64
+	nodes   []string
+}
+
+func (r *refusals) add(session int64, nodes []string) {
+	if len(nodes) == 0 {
+		return
+	}
+	if r.session != session {
+		*r = refusals{session: session}
+	}
+	r.nodes = append(r.nodes, nodes[:min(len(nodes), maxRefused-len(r.nodes))]...)
+}
+
+// of returns those of a session.
+func (r *refusals) of(session int64) []string {
+	if r.session != session {
+		return nil
+	}
+	return slices.Clone(r.nodes)
+}

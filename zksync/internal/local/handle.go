@@ -1,0 +1,200 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
+)
+
+// Handle is what a holder can look at: fence, node, and whether the lock is lost. It
+// is filled in when its call is granted.
+type Handle struct {
+	l       *Lock
+	h       *Holder
+	node    string
+	fence   int64
+	session int64
+	revoked chan struct{}
+
+	ended error           // guarded by the lock's mutex; nil while held
+	asked bool            // guarded by the lock's mutex; revoked is closed
+	onEnd func(why error) // guarded by the lock's mutex
+}
+
+// opens adds a handle to a holder. From the first handle on, the session proves to the
+// quorum that it lives, and the node is watched, so that a loss is noticed.
+func (l *Lock) opens(h *Holder, c *Handle) {
+	e := h.ticket.e
+	*c = Handle{l: l, h: h, node: e.Node(), fence: e.Fence(), session: e.Session(), revoked: make(chan struct{})}
+	if h.open == nil {
+		h.open = make(map[*Handle]struct{})
+	}
+	h.open[c] = struct{}{}
+	if h.revoked {
+		c.askBack()
+	}
+	if h.guard != nil {
+		return
+	}
+	nodes := e.Nodes()
+	h.guard = l.t.Conn.Guard(nodes, c.session, func(why error) func() {
+		d := l.loses(h, why)
+		for _, f := range d.ends {
+			f()
+		}
+		return deferred{rest: d.rest}.run
+	})
+	if h.looked == nil {
+		h.looked = make([]bool, len(nodes))
+	}
+	for i, node := range nodes {
+		if !h.looked[i] { // else who looks since an earlier handle goes on
+			h.looked[i] = true
+			go l.look(h, i, node)
+		}
+	}
+}
+
+func (h *Holder) unguard() {
+	if h.guard != nil {
+		h.guard.Stop()
+		h.guard = nil
+	}
+}
+
+// look keeps a watch on the node with index i while there are handles: after each
+// event and each reconnect it is set again, by a read that shows what has changed.
+// One at a time does so for a node, since a watch can't be taken back: it stays,
+// and is followed, between one handle and the next. It is not counted in: a watch
+// may be over only after the holder, which is.
+func (l *Lock) look(h *Holder, i int, node string) {
+	c := l.t.Conn
+	for {
+		_, changed := c.State()
+		if _, err := c.Await(context.Background()); err != nil {
+			return // closed for good
+		}
+		l.mu.Lock()
+		done := h.lost != nil || len(h.open) == 0
+		h.looked[i] = !done
+		l.mu.Unlock()
+		if done {
+			return
+		}
+		w, err := c.Watch(node)
+		switch {
+		case err == nil:
+			if znode.IsRevoke(w.Data) {
+				l.askBack(h)
+			}
+			c.After(w, func() {
+				if _, deleted := w.Over(); deleted {
+					l.lose(h, conn.ErrNodeGone)
+				}
+				l.look(h, i, node)
+			})
+			return
+		case errors.Is(err, zk.ErrNoNode):
+			l.lose(h, conn.ErrNodeGone)
+			return
+		case conn.Classify(err) == conn.Answered:
+			l.mu.Lock()
+			h.looked[i] = false
+			l.mu.Unlock()
+			return // not readable: the probes are left
+		}
+		select { // an error, and still connected
+		case <-time.After(5 * time.Millisecond):
+		case <-changed: // or no more, or closed
+		}
+	}
+}
+
+// askBack tells the handles that the lock is asked back.
+func (l *Lock) askBack(h *Holder) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h.revoked = true // for those who enter later, too
+	for c := range h.open {
+		c.askBack()
+	}
+}
+
+// askBack is called with the lock's mutex held.
+func (c *Handle) askBack() {
+	if !c.asked {
+		c.asked = true
+		close(c.revoked)
+	}
+}
+
+// shut ends a handle by its own release.
+func (l *Lock) shut(c *Handle, why error) {
+	c.ended = why
+	if c.onEnd != nil {
+		l.todo.ends = append(l.todo.ends, func() { c.onEnd(why) })
+	}
+	delete(c.h.open, c)
+	c.h.handles--
+}
+
+// OnEnd has f called once when the handle ends, with why: at once, if it has ended.
+func (c *Handle) OnEnd(f func(why error)) {
+	c.l.mu.Lock()
+	ended := c.ended
+	c.onEnd = f
+	c.l.mu.Unlock()
+	if ended != nil {
+		f(ended)
+	}
+}
+
+// Node returns the full path of the holder's node.
+func (c *Handle) Node() string { return c.node }
+
+// Fence returns the zxid of the transaction that made the node.
+func (c *Handle) Fence() int64 { return c.fence }
+
+// Revoked returns a channel that is closed when the lock is asked back.
+func (c *Handle) Revoked() <-chan struct{} { return c.revoked }
+
+// First returns the caller whose call began the holding.
+func (c *Handle) First() Caller { return c.h.first.Caller }
+
+// Err returns nil while the lock is held, by the clock at this moment; the loss, see
+// Observer.Lost; or context.Canceled after Release.
+func (c *Handle) Err() error {
+	l := c.l
+	l.mu.Lock()
+	err := c.ended
+	l.mu.Unlock()
+	if err != nil || l.t.Conn.Alive(c.session) {
+		return err
+	}
+	l.lose(c.h, l.silence(c.h))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return c.ended
+}
+
+// Release gives the handle back. Its error is that of Err, if it has ended.
+func (c *Handle) Release() (Back, error) {
+	if err := c.Err(); err != nil { // the clock is asked, too
+		return Back{}, err
+	}
+	l := c.l
+	l.mu.Lock()
+	if c.ended != nil {
+		defer l.mu.Unlock()
+		return Back{}, c.ended
+	}
+	l.shut(c, context.Canceled)
+	b := l.vacate(c.h, false)
+	l.finish()
+	return b, nil
+}

@@ -1,0 +1,372 @@
+package local
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
+)
+
+// Observer is told of what no call returns, and answers for the program. Its
+// functions are called with no mutex held, unless they say otherwise.
+type Observer interface {
+	Says(Name) []byte                          // what nodes say that serve such a call; nil: nothing
+	Lost(reason error) error                   // the error that says that a lock is lost
+	Pending(change int)                        // one more node to clean up, or one less
+	Refused(node string, open bool, err error) // ZooKeeper will not delete a node, or not tell whether it is there
+	LostUnseen(path, node string, err error)   // a lock without a handle was lost
+	Limits(path string, limit, smallest int64) // semaphores with several limits are in line
+	Strange(parent string, names []string)     // children that look like another recipe's
+	Stays(node string)                         // a node in line that belongs to no session
+	Later(f func())                            // runs f after those before it; may be called with mutexes held
+	Tells(change int)                          // functions of the program's that run elsewhere, which Close waits for
+}
+
+// Config is what a table needs to know. It is a plain value.
+type Config struct {
+	Conn     *conn.Conn
+	Observer Observer
+	Writes   func([]zk.ACL) bool // whether the session may write to nodes with the access list
+	Peers    bool                // calls want to know whom they wait for
+	Traces   bool                // names carry traces
+	// During returns ctx, which ends also with the session.
+	During func(ctx context.Context) (context.Context, context.CancelFunc)
+}
+
+// Table is the locks of a session that are in use.
+type Table struct {
+	Config
+	Cleaner
+
+	closed atomic.Bool
+	multis atomic.Int32 // locks of several parts in use: written with mu held
+	stop   sync.Once
+	over   chan struct{} // closed by Stop
+
+	Held, Waiting, Acquired, Handoffs, Losses atomic.Int64
+
+	mu       sync.Mutex
+	locks    map[string]*Lock  // guarded by mu; by name
+	parts    map[string][]part // guarded by mu; of the locks of several parts, by path
+	quiet    chan struct{}     // guarded by mu; closed and replaced when a lock or a deletion goes
+	deleting int               // guarded by mu; locks given back whose node is being deleted
+}
+
+// part is a part of a lock in use that has several.
+type part struct {
+	l *Lock
+	i int // of the part
+}
+
+// NewTable returns an empty table.
+func NewTable() *Table {
+	t := &Table{locks: make(map[string]*Lock), parts: make(map[string][]part), over: make(chan struct{}), quiet: make(chan struct{})}
+	t.Cleaner.init(t)
+	return t
+}
+
+// Stop refuses calls from now on, but those of holders and those that have no error
+// to return; those that wait end with err.
+func (t *Table) Stop(err error) {
+	t.stop.Do(func() { close(t.over) })
+	t.each(func(l *Lock) deferred { return l.refuse(false, err) })
+}
+
+// Stopped returns a channel that Stop closes.
+func (t *Table) Stopped() <-chan struct{} { return t.over }
+
+func (t *Table) stopped() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close refuses all calls from now on, ends those that wait with err, and has
+// whatever is held be lost by it.
+func (t *Table) Close(err error) {
+	t.closed.Store(true)
+	t.stop.Do(func() { close(t.over) })
+	t.each(func(l *Lock) deferred { return l.refuse(true, err) })
+}
+
+// Closed reports whether Close was called.
+func (t *Table) Closed() bool { return t.closed.Load() }
+
+// SessionOver ends the holders whose session is over.
+func (t *Table) SessionOver() { t.each((*Lock).sessionOver) }
+
+// Empty waits until no lock is in use and no deletion of one that was given back is
+// under way, until ctx ends or the table is closed. It reports whether ctx ended.
+func (t *Table) Empty(ctx context.Context) (ended bool) {
+	for {
+		t.mu.Lock()
+		n, quiet := len(t.locks)+t.deleting, t.quiet
+		t.mu.Unlock()
+		if n == 0 || t.closed.Load() {
+			return false
+		}
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return true
+		}
+	}
+}
+
+// each calls f for each lock in use, and does what all of these calls return: first
+// it ends the contexts of all.
+func (t *Table) each(f func(*Lock) deferred) {
+	t.mu.Lock()
+	all := make([]*Lock, 0, len(t.locks))
+	for _, l := range t.locks {
+		all = append(all, l)
+	}
+	t.mu.Unlock()
+	var d deferred
+	for _, l := range all {
+		of := f(l)
+		for _, end := range of.ends {
+			end()
+		}
+		d.rest = append(d.rest, of.rest...)
+	}
+	d.run()
+}
+
+// Enter returns the lock of a name, and counts the caller in. path is what the
+// program calls it.
+func (t *Table) Enter(path, name string) *Lock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.locks[name]
+	if l == nil {
+		l = &Lock{t: t, path: path, name: name}
+		l.line.hands = l
+		t.locks[name] = l
+	}
+	l.refs++
+	return l
+}
+
+// Find returns the lock if it is in use, and counts the caller in; else nil.
+func (t *Table) Find(name string) *Lock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.locks[name]
+	if l != nil {
+		l.refs++
+	}
+	return l
+}
+
+// ref counts another user in, for whom the caller answers: it has to be counted
+// itself, since a lock that nobody uses has left the table, and another may stand
+// in its place.
+func (l *Lock) ref(n int) {
+	l.t.mu.Lock()
+	l.refs += n
+	l.t.mu.Unlock()
+}
+
+// Leave counts a user out. The last one takes the lock out of the table, unless
+// another lock stands there by now.
+func (l *Lock) Leave() {
+	t := l.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.refs--; l.refs == 0 && t.locks[l.name] == l {
+		delete(t.locks, l.name)
+		t.scatterLocked(l)
+		t.wakeLocked()
+	}
+}
+
+func (t *Table) wakeLocked() {
+	close(t.quiet)
+	t.quiet = make(chan struct{})
+}
+
+// deletes counts deletions that Empty waits for.
+func (t *Table) deletes(d int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.deleting += d; t.deleting == 0 {
+		t.wakeLocked()
+	}
+}
+
+// Consist notes of which parts the lock consists, while it is in use. Terms without
+// parts change nothing.
+func (l *Lock) Consist(terms *Terms) {
+	if terms.Parts == nil {
+		return
+	}
+	t := l.t
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.terms.Parts != nil {
+		return
+	}
+	l.terms = *terms
+	t.multis.Add(1)
+	for i, p := range l.terms.Parts {
+		t.parts[p.Path] = append(t.parts[p.Path], part{l, i})
+	}
+}
+
+// scatterLocked takes the parts of a lock that is in use no more out of the table.
+func (t *Table) scatterLocked(l *Lock) {
+	if l.terms.Parts == nil {
+		return
+	}
+	t.multis.Add(-1)
+	for _, p := range l.terms.Parts {
+		left := slices.DeleteFunc(t.parts[p.Path], func(o part) bool { return o.l == l })
+		if t.parts[p.Path] = left; len(left) == 0 {
+			delete(t.parts, p.Path)
+		}
+	}
+}
+
+// conflict is a call's refusal because another lock is in use for one of its paths.
+type conflict struct {
+	with *Lock
+	error
+}
+
+func (c *conflict) Unwrap() error { return c.error }
+
+// settles reports whether a call that was refused may try again: the lock that
+// is in its way is idle by now, and bound to no terms.
+func (c *conflict) settles() bool {
+	l := c.with
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.idle() {
+		return false
+	}
+	l.t.mu.Lock()
+	defer l.t.mu.Unlock()
+	l.bound = false
+	return true
+}
+
+// bind has the lock, which is idle, used on the terms of a call. It returns a
+// conflict if a lock that shares a path with it is used on others, or was until now.
+// It is called with l.mu held.
+func (l *Lock) bind(terms *Terms) error {
+	t := l.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := l.partsRefuseLocked(terms); err != nil {
+		return err
+	}
+	for _, p := range terms.Parts {
+		if o := t.locks[p.Path]; o != nil {
+			if err := o.refusesLocked(&o.terms.Manners, terms, &p.Manners); err != nil {
+				return err
+			}
+		}
+		for _, o := range t.parts[p.Path] {
+			if o.l == l {
+				continue
+			}
+			if err := o.l.refusesLocked(&o.l.terms.Parts[o.i].Manners, terms, &p.Manners); err != nil {
+				return err
+			}
+		}
+	}
+	l.terms, l.bound = *terms, true
+	return nil
+}
+
+// partsRefuse returns the conflict of a call on a lock's terms with a part of another
+// lock in use, or nil.
+func (l *Lock) partsRefuse(terms *Terms) error {
+	l.t.mu.Lock()
+	defer l.t.mu.Unlock()
+	return l.partsRefuseLocked(terms)
+}
+
+func (l *Lock) partsRefuseLocked(terms *Terms) error {
+	if terms.Parts != nil {
+		return nil
+	}
+	for _, o := range l.t.parts[l.name] {
+		if err := o.l.refusesLocked(&o.l.terms.Parts[o.i].Manners, terms, &terms.Manners); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusesLocked returns a conflict if the lock, which has manners m at a path, is in
+// use on other terms than those of a call, which has theirs at it. It needs the
+// table's mutex.
+func (l *Lock) refusesLocked(m *Manners, terms *Terms, theirs *Manners) error {
+	if !l.bound {
+		return nil
+	}
+	if err := l.terms.against(m, terms, theirs); err != nil {
+		return &conflict{l, err}
+	}
+	return nil
+}
+
+// Entangled reports whether the owner would wait for itself: it holds a lock that
+// shares a path with the one that it asks for.
+func (t *Table) Entangled(name string, terms *Terms, owner string) bool {
+	if owner == "" || terms.Parts == nil && t.multis.Load() == 0 {
+		return false
+	}
+	return slices.ContainsFunc(t.sharing(name, terms), func(l *Lock) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.line.mine(owner, Exclusive) != nil
+	})
+}
+
+// sharing returns the locks in use, apart from one, that share a path with it.
+func (t *Table) sharing(name string, terms *Terms) (list []*Lock) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	add := func(path string) {
+		for _, o := range t.parts[path] {
+			if o.l.name != name {
+				list = append(list, o.l)
+			}
+		}
+	}
+	if terms.Parts == nil {
+		add(name)
+	}
+	for _, p := range terms.Parts {
+		if l := t.locks[p.Path]; l != nil {
+			list = append(list, l)
+		}
+		add(p.Path)
+	}
+	return list
+}
+
+// brief waits a moment for a deletion that should be over soon: a call that
+// ends leaves, as a rule, no node behind when it returns, but its deadline
+// counts for more.
+func brief(done <-chan struct{}) {
+	t := time.NewTimer(20 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
