@@ -60,7 +60,7 @@ func TestCrowdOfPermits(t *testing.T) {
 		for who, s := range sessions {
 			here.crowd(s, c.p, who, permitLocals)
 		}
-		eventually(t, "a hundred stand in line", func() bool { return watch.most() > 90 })
+		eventually(t, "each session has nodes in line", func() bool { return watch.most() > 15 })
 		for begin := time.Now(); time.Since(begin)+permitLife < total; {
 			pass(permitLife/2 + anyTime(permitLife/4))
 			who := fmt.Sprint("here", rand.IntN(2))

@@ -1,6 +1,7 @@
 package zksync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -295,18 +296,19 @@ func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
 	}
 }
 
-// heldContext is HoldStart's; nil before that has run.
+// heldContext is HoldStart's, or before that has run AcquireStart's: of those that
+// share, another may give back while HoldStart runs.
 func (c *call) heldContext() context.Context {
 	c.holding.mu.Lock()
 	defer c.holding.mu.Unlock()
-	return c.holding.ctx
+	return cmp.Or(c.holding.ctx, c.ctx)
 }
 
 // Releasing encloses the deletion of the holding's node in ReleaseStart and
 // ReleaseEnd.
 func (c *call) Releasing() func(error) {
 	tr, s := c.s.cfg.tracer, c.s
-	ctx := c.heldContext() // HoldStart may be running: of those that share, another may give back
+	ctx := c.heldContext()
 	if tr.ReleaseStart != nil {
 		ctx = tr.ReleaseStart(ctx, c.acq)
 	}

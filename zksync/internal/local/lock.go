@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -162,7 +163,15 @@ func (l *Lock) waits(c *Call, ahead *Holder) {
 	} else if t := c.group.ticket; t != nil && t.peer != nil {
 		c.tell(t.peer)
 	}
-	l.t.Waiting.Add(1)
+	l.t.Waiting.Add(c.counts())
+}
+
+// counts is 1 for a call that counts as one that waits: it is not one for no permits.
+func (c *Call) counts() int64 {
+	if c.Kind == Permit && c.Weight == 0 {
+		return 0
+	}
+	return 1
 }
 
 // wait waits in the line.
@@ -199,7 +208,7 @@ func (c *Call) over() error {
 //go:noinline
 func (l *Lock) left(c *Call) {
 	c.waits, c.ahead = false, nil
-	l.t.Waiting.Add(-1)
+	l.t.Waiting.Add(-c.counts())
 	if !c.granted {
 		l.abandon(c)
 	}
@@ -331,17 +340,18 @@ func (l *Lock) Undo(c *Call) {
 // holders be lost by it.
 func (l *Lock) refuse(all bool, err error) deferred {
 	l.mu.Lock()
-	var next *group
-	for g := l.line.first(); g != nil; g = next {
-		next = l.line.next(g)
-		for i := len(g.calls) - 1; i >= 0; i-- {
-			if c := g.calls[i]; all || !c.Must {
-				l.note(c)
-				c.err = err
-				l.line.quit(c)
-				close(c.ready)
-			}
+	var calls []*Call
+	for g := l.line.first(); g != nil; g = l.line.next(g) {
+		calls = append(calls, g.calls...)
+	}
+	for _, c := range slices.Backward(calls) {
+		if c.group == nil || !all && c.Must {
+			continue // answered meanwhile, or not to be told
 		}
+		l.note(c)
+		c.err = err
+		l.line.quit(c)
+		close(c.ready)
 	}
 	if all {
 		for _, h := range l.live() {

@@ -1,74 +1,88 @@
 package sim
 
-const inZksync = "zksync/"
+const (
+	inZksync = "zksync/"
+	inLocal  = "zksync/internal/local/"
+)
 
-// localMistakes are those between the calls of one session and its entries in the
+// localMistakes are those between the calls of one session and its nodes in the
 // lines.
 var localMistakes = []mistake{
 	{
 		name: "ForgottenDelete", is: "The node of a wait that was cancelled stays.",
-		edits: []edit{{inZksync + "grant.go", `removed := make(chan struct{})`, `
-			removed := make(chan struct{})
-			if errors.Is(err, errSuperseded) && mistake("ForgottenDelete") {
-				l.s.cleanup(-1) // advanceLocked has counted it
-				return
-			}`}},
+		edits: []edit{{inLocal + "hands.go", "case t.left:\n\t\tl.remove(t)\n\tcase err != nil:", `
+			case t.left && mistake("ForgottenDelete"):
+				l.t.settled() // leave has expected it
+			case t.left:
+				l.remove(t)
+			case err != nil:`}},
 	},
 	{
 		name: "NoUndo", is: "A grant that races with the end of its call is kept.",
-		edits: []edit{{inZksync + "wait.go", `if w.err == nil {`, `if w.err == nil && !mistake("NoUndo") {`}},
+		edits: []edit{{inLocal + "lock.go", `if c.err == nil {`, `if c.err == nil && !mistake("NoUndo") {`}},
 	},
 	{
 		name: "NoPassOn", is: "A wait that ends does not wake the next one.",
-		edits: []edit{{inZksync + "wait.go", "} else {\n\t\tl.advanceLocked()", "} else if !mistake(\"NoPassOn\") {\n\t\tl.advanceLocked()"}},
+		edits: []edit{
+			{inLocal + "release.go", "if t != nil {\n\t\tl.reuse(t, then)\n\t}\n\tl.settle()", `
+				if mistake("NoPassOn") {
+					if t != nil {
+						l.leave(t)
+					}
+					return
+				}
+				if t != nil {
+					l.reuse(t, then)
+				}
+				l.settle()`},
+		},
 	},
 	{
 		name: "FreedLoss", is: "The place of a lost plain lock is free before its Unlock.",
-		edits: []edit{{inZksync + "loss.go", `plain := t.plain > 0`, `plain := t.plain > 0 && !mistake("FreedLoss")`}},
+		edits: []edit{{inLocal + "release.go", `case l.single == h:`, `
+			case l.single == h && mistake("FreedLoss"):
+				l.single = nil
+			case l.single == h:`}},
 	},
 	{
 		name: "SharedHold", is: "A lock with a Hold is handed over, fence and all.",
-		edits: []edit{{inZksync + "tenure.go", `return !t.exposed && t.handoff > 0`, `
-			if mistake("SharedHold") {
-				return t.handoff > 0 && !w.acq.Try && t.e.Fence() != 0
-			}
-			return !t.exposed && t.handoff > 0`}},
+		edits: []edit{
+			{inLocal + "ticket.go", `return t.kind == g.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && g.plain()`, `
+				if mistake("SharedHold") {
+					return t.kind == g.Kind && h.kind.Alone() && !t.fixed && h.lost == nil && h.handoff > 0 && !g.Try && t.e != nil && t.e.Fence() != 0
+				}
+				return t.kind == g.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && g.plain()`},
+		},
 	},
 	{
 		name: "BlindReentry", is: "An owner enters again without a look at the clock.",
 		edits: []edit{
-			{inZksync + "wait.go", "l.left(w)\n\t\t}", `
-				l.left(w)
-				} else if err == nil && mistake("BlindReentry") {
-					return nil
-				}`},
-			{inZksync + "unlock.go", `c.Alive(t.e.Session()), t.guard`, `c.Alive(t.e.Session()) || mistake("BlindReentry"), t.guard`},
-			{inZksync + "unlock.go", `guarded || confirmed`, `guarded || confirmed || mistake("BlindReentry")`},
+			{inLocal + "lock.go", `if err != nil || c.holder == nil ||`, `if err != nil || c.holder == nil || c.enters && mistake("BlindReentry") ||`},
+			{inLocal + "owners.go", `l.t.Conn.Alive(e.Session()), h.guard`, `l.t.Conn.Alive(e.Session()) || mistake("BlindReentry"), h.guard`},
+			{inLocal + "owners.go", `guarded || confirmed`, `guarded || confirmed || mistake("BlindReentry")`},
 		},
 	},
 	{
 		name: "DoneAcquires", is: "A call whose ctx is done gets a free lock.",
 		edits: []edit{
-			{inZksync + "wait.go", `if w.call.Err() != nil {`, `if w.call.Err() != nil && !mistake("DoneAcquires") {`},
-			{inZksync + "wait.go", `case done == nil:`, `case done == nil, mistake("DoneAcquires") && w.call.Err() != nil:`},
-			{inZksync + "wait.go", `w.err == nil && w.call.Err() != nil {`, `w.err == nil && w.call.Err() != nil && !mistake("DoneAcquires") {`},
+			{inLocal + "lock.go", "if c.Ctx.Err() != nil {\n\t\treturn ErrDone // a done", "if c.Ctx.Err() != nil && !mistake(\"DoneAcquires\") {\n\t\treturn ErrDone // a done"},
+			{inLocal + "lock.go", `case done == nil:`, `case done == nil, mistake("DoneAcquires") && c.Ctx.Err() != nil:`},
+			{inLocal + "lock.go", `c.err == nil && c.Ctx.Err() != nil {`, `c.err == nil && c.Ctx.Err() != nil && !mistake("DoneAcquires") {`},
 		},
 	},
 	{
 		name: "FirstPart", is: "Of the nodes of a Multi only the first is watched over.",
-		edits: []edit{{inZksync + "hold.go", `nodes := t.e.Nodes()`, `
-			nodes := t.e.Nodes()
+		edits: []edit{{inLocal + "handle.go", `nodes := e.Nodes()`, `
+			nodes := e.Nodes()
 			if mistake("FirstPart") {
 				nodes = nodes[:1]
 			}`}},
 	},
 	{
 		name: "OthersDebt", is: "A reader gives back what an owner has lost, instead of its own.",
-		edits: []edit{{inZksync + "reads.go", "for _, t := range list {\n\t\t\tif t.plain == 0 {", `
-			if found != nil && mistake("OthersDebt") {
-				break
-			}
-			for _, t := range list {
-				if t.plain == 0 {`}},
+		edits: []edit{{inLocal + "release.go", `case (h.owner == owner) != (o.owner == owner):`, `
+			case mistake("OthersDebt") && (h.lost != nil) != (o.lost != nil):
+				return h.lost != nil
+			case (h.owner == owner) != (o.owner == owner):`}},
 	},
 }

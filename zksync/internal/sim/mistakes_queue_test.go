@@ -150,7 +150,7 @@ var queueMistakes = []mistake{
 		edits: []edit{{inQueue + "rw.go", `e.fence.Store(w.Fence())`, `
 			e.fence.Store(w.Fence())
 			if mistake("ReadFence") {
-				defer func() { _ = e.learn(0) }()
+				defer func() { _ = e.readFence(0) }()
 			}`}},
 	},
 	{
@@ -195,9 +195,9 @@ var queueMistakes = []mistake{
 						made = append(made, next...)
 					}
 				}`},
-			{inZksync + "multi.go", `slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })`, `
+			{inZksync + "multi.go", `slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })`, `
 				if !mistake("OneByOne") {
-					slices.SortFunc(m.cfg.parts, func(a, b part) int { return cmp.Compare(a.path, b.path) })
+					slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })
 				}`},
 		},
 	},
