@@ -63,6 +63,7 @@ type Conn struct {
 	die     context.CancelFunc
 	wg      sync.WaitGroup // watchdog, prober, watch forwarders
 	request atomic.Int64
+	outbox  outbox
 	granted atomic.Int64 // the session timeout the servers granted; 0: not known yet
 
 	// Of a foreign client.

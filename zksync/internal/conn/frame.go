@@ -79,6 +79,7 @@ func (f *framed) Write(p []byte) (int, error) {
 	if len(p) < wire.FrameHeader {
 		return f.Conn.Write(p)
 	}
+	var told func()
 	f.mu.Lock()
 	payload := p[wire.FrameHeader:]
 	if f.sent.IsZero() {
@@ -91,6 +92,7 @@ func (f *framed) Write(p []byte) (int, error) {
 		f.request, _ = wire.ParseConnectRequest(payload)
 	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
 		f.ops[h.Xid] = h.Op
+		told = f.l.c.outbox.told(h.Op, payload)
 		if h.Op == wire.OpSetWatches {
 			// The client writes the zxid of the last answer. That answer may
 			// have come after the events that were missed, and the servers
@@ -101,7 +103,11 @@ func (f *framed) Write(p []byte) (int, error) {
 		}
 	}
 	f.mu.Unlock()
-	return f.Conn.Write(p)
+	n, err := f.Conn.Write(p)
+	if told != nil && err == nil {
+		told()
+	}
+	return n, err
 }
 
 func (f *framed) Read(p []byte) (int, error) {

@@ -116,6 +116,7 @@ type group struct {
 	calls  []*Call
 	ticket *Ticket // that will serve it; nil: none yet, or that of the present holder
 	front  bool    // it may stand in ZooKeeper's line
+	adds   bool    // of a permit in front: its node adds to what stands in the line
 	elem   *list.Element
 }
 

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
@@ -37,6 +38,13 @@ func (l *Lock) stand(g *group) *Ticket {
 		Of:      l,
 	}
 	if g.Kind == Permit {
+		t.sent = make(chan struct{})
+		order.Sent = sync.OnceFunc(func() { close(t.sent) })
+		order.Others = func(wait bool) {
+			l.mu.Lock()
+			l.crowd = crowd{time.Now(), wait}
+			l.mu.Unlock()
+		}
 		limit := g.Limit
 		order.Limits = func(smallest int64) { l.t.Observer.Limits(l.path, limit, smallest) }
 	}
@@ -56,24 +64,46 @@ func (l *Lock) stand(g *group) *Ticket {
 func (l *Lock) placed(t *Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-t.placed:
-	default:
-		close(t.placed)
+	closeOnce(t.placed)
+	if l.there != nil {
+		closeOnce(l.there)
 	}
 }
 
-// inOrder has the nodes of permits made in the order of the calls.
+// closeOnce closes a channel that may be closed already. It needs the lock's mutex.
+func closeOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// inOrder has the nodes of permits made in the order of the calls. The request that
+// makes a node waits until the one before has been sent, not for its answer: but for
+// the first one, before which the lock's path may not exist.
 func (l *Lock) inOrder(g *group) func(context.Context) {
-	before := l.newest
-	if g.Kind != Permit || before == nil {
+	if g.Kind != Permit {
+		return nil
+	}
+	if l.there == nil {
+		l.there = make(chan struct{})
+	}
+	before, there := l.newest, l.there
+	if before == nil {
 		return nil
 	}
 	return func(ctx context.Context) {
-		select {
-		case <-before.placed:
-		case <-before.gone:
-		case <-ctx.Done():
+		for _, c := range [...]chan struct{}{there, before.sent} {
+			select {
+			case <-c:
+			case <-before.placed:
+				return
+			case <-before.gone:
+				return
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
@@ -148,7 +178,7 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 		l.remove(t)
 	case err == nil:
 		if t.lease = lease; lease.Own() != own {
-			l.todo.rest = append(l.todo.rest, func() { l.follow(t, lease.Own()) })
+			l.todo.rest = append(l.todo.rest, func() { l.follow(t, lease) })
 		}
 		l.line.turn(t)
 	case errors.Is(err, queue.ErrNotAlone):
@@ -238,28 +268,45 @@ func (l *Lock) watch(t *Ticket) {
 			l.mu.Lock()
 			t.lease = lease
 			l.mu.Unlock()
-			l.follow(t, lease.Own())
+			l.follow(t, lease)
 		}
 	}()
 }
 
-// follow ends the holder on a ticket when the watch of its lease says that the node
-// was deleted.
-func (l *Lock) follow(t *Ticket, w *conn.Watch) {
-	l.t.Conn.After(w, func() {
-		if _, deleted := w.Over(); !deleted {
-			return
-		}
-		l.mu.Lock()
-		if h := t.holder; h != nil && t.lease.Own() == w {
-			l.line.lose(h, conn.ErrNodeGone)
-		}
-		l.finish()
-	})
+// follow ends the holder on a ticket when a watch of its lease says that a node was
+// deleted.
+func (l *Lock) follow(t *Ticket, lease queue.Lease) {
+	for _, w := range lease.Watches() {
+		l.t.Conn.After(w, func() {
+			if _, deleted := w.Over(); !deleted {
+				return
+			}
+			l.mu.Lock()
+			if h := t.holder; h != nil && t.lease.Own() == lease.Own() {
+				l.line.lose(h, conn.ErrNodeGone)
+			}
+			l.finish()
+		})
+	}
 }
 
-func (l *Lock) fit(t *Ticket) bool   { return t.e.Fit(t.lease) }
-func (l *Lock) alone(t *Ticket) bool { return t.e.Alone(t.lease) }
+func (l *Lock) fit(t *Ticket) bool { return t.e.Fit(t.lease) }
+
+func (l *Lock) alone(t *Ticket) bool {
+	return t.kind == Permit && l.crowd.nobody(l.t.Conn.Timeout()) || t.e.Alone(t.lease)
+}
+
+// crowd is what the first of a session's permits that waits has seen of the line last.
+type crowd struct {
+	at     time.Time
+	others bool // permits of other sessions wait
+}
+
+// nobody reports whether no permit of another session is known to wait. What was seen
+// counts for T/6, so that an event which gets lost keeps nobody out for long.
+func (c crowd) nobody(timeout time.Duration) bool {
+	return !c.others && time.Since(c.at) < timeout/6
+}
 
 // serves notes whom a ticket serves from now on: its nodes come to say so, and those
 // it serves are told whom it waits for.

@@ -28,7 +28,7 @@ var (
 )
 
 // maxStanding bounds how many permits' tickets stand in ZooKeeper's line.
-const maxStanding = 128
+const maxStanding = 256
 
 // line is who waits for a lock in this process, and who holds it. It decides who is
 // next, which ticket serves whom, and what becomes of a ticket. It knows no mutex,
@@ -39,7 +39,7 @@ type line struct {
 
 	waits list.List // of *group, in order
 	edge  *group    // the last of those in front; they may stand in ZooKeeper's line
-	sum   int64     // weights of the permits in front
+	sum   int64     // weights of the permits in front whose nodes add to the line
 	stood int       // how many these are
 	tail  *group    // readers that one who comes now joins
 	count int       // of calls that wait
@@ -136,9 +136,21 @@ func (l *line) advance(g *group) {
 		return
 	}
 	l.edge, g.front = g, true
-	if g.Kind == Permit {
+	l.adds(g, true)
+}
+
+// adds notes whether the node of a permit in front adds to those that stand: not if it
+// is a holder's that is renewed.
+func (l *line) adds(g *group, adds bool) {
+	if g.Kind != Permit || g.adds == adds {
+		return
+	}
+	if g.adds = adds; adds {
 		l.sum += g.Weight
 		l.stood++
+	} else {
+		l.sum -= g.Weight
+		l.stood--
 	}
 }
 
@@ -176,6 +188,7 @@ func (l *line) place(g *group) {
 		l.refresh(h.ticket, false, 0)
 		return
 	}
+	l.adds(g, true)
 	t := l.stand(g)
 	l.tickets++
 	t.number = l.tickets
@@ -206,6 +219,7 @@ func (l *line) move(t *Ticket) {
 func (l *line) refresh(t *Ticket, alone bool, weight int64) {
 	l.move(t)
 	t.renewed, t.alone, t.weight = true, alone, weight
+	l.adds(t.group, false)
 	l.renew(t, alone)
 }
 
@@ -229,10 +243,7 @@ func (l *line) remove(g *group) {
 			l.edge = e.Value.(*group)
 		}
 	}
-	if g.front && g.Kind == Permit {
-		l.sum -= g.Weight
-		l.stood--
-	}
+	l.adds(g, false)
 	if l.tail == g {
 		l.tail = nil
 	}

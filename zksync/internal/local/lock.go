@@ -29,12 +29,14 @@ type Lock struct {
 	bound bool // guarded by t.mu
 
 	mu      sync.Mutex
-	line    line     // guarded by mu
-	counted int      // guarded by mu; holders that refs and the table's Held count
-	behind  bool     // guarded by mu; who leaves does so once newest stands in line
-	newest  *Ticket  // guarded by mu
-	ending  *Ticket  // guarded by mu; of the holder that is ending
-	todo    deferred // guarded by mu
+	line    line          // guarded by mu
+	counted int           // guarded by mu; holders that refs and the table's Held count
+	behind  bool          // guarded by mu; who leaves does so once newest stands in line
+	newest  *Ticket       // guarded by mu
+	there   chan struct{} // guarded by mu; closed once a permit's node has been made; nil: no call for permits yet
+	crowd   crowd         // guarded by mu
+	ending  *Ticket       // guarded by mu; of the holder that is ending
+	todo    deferred      // guarded by mu
 }
 
 // deferred is what has to wait until Lock.mu is free, since it runs functions of the

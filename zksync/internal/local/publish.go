@@ -151,35 +151,36 @@ func (p *published) write(now served, h *Holder) (again time.Duration, err error
 	}
 	// From here on until the new watch stands nothing is handed over: an event of
 	// this write would hide another one's.
-	own := p.unwatch(h)
+	watched := p.unwatch(h)
 	if err := p.t.e.Publish(name); err != nil {
 		return 0, err
 	}
-	return again, p.watchAgain(h, own)
+	return again, p.watchAgain(h, watched)
 }
 
-// unwatch takes the watch on its node from a holder's ticket, and returns it; nil if
-// there is none.
-func (p *published) unwatch(h *Holder) *conn.Watch {
+// unwatch takes the watches on its nodes from a holder's ticket, and returns them.
+func (p *published) unwatch(h *Holder) (watched queue.Lease) {
 	if h == nil {
-		return nil
+		return watched
 	}
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
-	own := p.t.lease.Own()
+	watched = p.t.lease
 	p.t.lease = p.t.lease.With(queue.Lease{})
-	return own
+	return watched
 }
 
-// watchAgain watches the node of a ticket that may be handed over, in the place of a
-// watch that the rewrite has ended or will end. The error is conn.ErrNodeGone if the
+// watchAgain watches the nodes of a ticket that may be handed over, in the place of
+// watches that the rewrite has ended or will end. The error is conn.ErrNodeGone if a
 // node does not exist; other failures leave it to the next hand-over to ask.
-func (p *published) watchAgain(h *Holder, own *conn.Watch) error {
-	if own == nil {
+func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
+	if watched.Own() == nil {
 		return nil
 	}
 	l, t := p.l, p.t
-	l.t.Conn.Spend(own)
+	for _, w := range watched.Watches() {
+		l.t.Conn.Spend(w)
+	}
 	lease, err := t.e.Watched()
 	if errors.Is(err, zk.ErrNoNode) {
 		return conn.ErrNodeGone
@@ -192,6 +193,6 @@ func (p *published) watchAgain(h *Holder, own *conn.Watch) error {
 		t.lease = t.lease.With(lease)
 	}
 	l.mu.Unlock()
-	l.follow(t, lease.Own())
+	l.follow(t, lease)
 	return nil
 }

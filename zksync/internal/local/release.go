@@ -94,6 +94,7 @@ func (l *line) reuse(t *Ticket, g *group) {
 		}
 		l.assign(t, g)
 		l.move(t)
+		l.adds(g, !t.renewed)
 		if old == nil {
 			return
 		}
@@ -142,8 +143,9 @@ func (l *line) retreat() {
 			l.leave(t)
 		}
 		g.front = false
+		l.adds(g, false)
 	}
-	l.edge, l.sum, l.stood = nil, 0, 0
+	l.edge = nil
 }
 
 // quit takes out a call that gives up.

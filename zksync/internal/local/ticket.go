@@ -37,6 +37,7 @@ type Ticket struct {
 	after  *Ticket                 // that has to stand in line before this one leaves
 	rel    *Deletion               // what whoever gave the lock back waits for
 	placed chan struct{}           // closed once it stands in line
+	sent   chan struct{}           // of a permit: closed once the request that makes its node was sent
 	gone   chan struct{}           // closed once its nodes are known to be gone
 }
 

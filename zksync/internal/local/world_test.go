@@ -376,7 +376,7 @@ func (w *world) check() {
 				w.wrong("a group is in front that must not be")
 			}
 			edge = g
-			if g.Kind == Permit {
+			if g.Kind == Permit && (g.ticket == nil || !g.ticket.renewed) {
 				sum, stood = sum+g.Weight, stood+1
 			}
 			if g.ticket == nil && !(g.Kind == Permit && g.Weight == 0) &&

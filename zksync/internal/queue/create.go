@@ -24,7 +24,12 @@ func (e *Entry) create(ctx context.Context) error {
 		e.claim(znode.NewGUID())
 		paths, data := e.paths(e.guid), e.wanted()
 		e.tries(paths)
+		forget := func() {}
+		if e.order.Sent != nil {
+			forget = e.c.Sent(paths[0], e.order.Sent)
+		}
 		made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+		forget()
 		switch {
 		case err == nil && ran.Session() != 0:
 			e.stands(ran.Session(), made, data)

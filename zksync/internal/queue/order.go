@@ -46,6 +46,9 @@ type Order struct {
 	// Placed, if not nil, is called whenever the nodes have come to stand. It
 	// must not block.
 	Placed func()
+	// Sent, if not nil, is called when the request that makes the only node has been
+	// sent, where that can be told. It must not block.
+	Sent func()
 	// After, if not nil, returns when it is time to get in line: when those who
 	// came before have.
 	After func(ctx context.Context)
@@ -58,6 +61,10 @@ type Order struct {
 	// Stays, if not nil, is told of a node before ours that belongs to no session,
 	// so that ZooKeeper never removes it. It must not block.
 	Stays func(node string)
+	// Others, if not nil, is told by the first permit that waits, each time the line
+	// has changed, whether any waits that is not of what the entry is of. It must not
+	// block.
+	Others func(wait bool)
 	// Limits, if not nil, is told when the limits before the entry differ.
 	Limits func(smallest int64)
 }

@@ -99,6 +99,9 @@ func (e *Entry) waitForChange(ctx context.Context, i int, line []znode.Name, own
 	if err != nil {
 		return err
 	}
+	if v.Crowd && e.order.Others != nil {
+		e.order.Others(e.othersWait(line))
+	}
 	if v.Watch >= 0 && e.order.Blocked != nil {
 		if node := path.Join(p.Parent, line[v.Watch].Raw); told.node != node {
 			told.node, told.data = node, nil

@@ -182,6 +182,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 	}
 	if e.order.After != nil {
 		e.order.After(ctx)
+		e.order.After = nil // which holds on to those who came before
 	}
 	if e.order.Try {
 		if err := e.look(ctx); err != nil {

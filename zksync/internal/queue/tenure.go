@@ -20,16 +20,28 @@ var ErrNotAlone = errors.New("somebody else is in line")
 // without asking anybody. The zero value is no lease.
 type Lease struct {
 	own    *conn.Watch // on the entry's node
+	twin   *conn.Watch // on the one for the eyes of kazoo; nil without one
 	crowd  *conn.Watch // on the line, which the entry was alone in; may be nil
 	looked time.Time   // when the line was listed last
+}
+
+// Watches returns the watches on the entry's nodes; none of no lease.
+func (l Lease) Watches() []*conn.Watch {
+	switch {
+	case l.own == nil:
+		return nil
+	case l.twin == nil:
+		return []*conn.Watch{l.own}
+	}
+	return []*conn.Watch{l.own, l.twin}
 }
 
 // Own returns the watch on the entry's node, or nil.
 func (l Lease) Own() *conn.Watch { return l.own }
 
-// With returns the lease with the watch on the node of another one.
+// With returns the lease with the watches on the nodes of another one.
 func (l Lease) With(other Lease) Lease {
-	l.own = other.own
+	l.own, l.twin = other.own, other.twin
 	return l
 }
 
@@ -47,7 +59,7 @@ func (e *Entry) fresh(w *conn.Watch) bool {
 // Fit reports whether the entry may serve another tenure at this moment: its
 // node is watched, nothing has been heard of it, and its session is alive.
 func (e *Entry) Fit(l Lease) bool {
-	return e.fresh(l.own) && e.c.Alive(e.session)
+	return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.Alive(e.session)
 }
 
 // Alone reports whether nobody else is known to stand in line: the line was listed
@@ -58,10 +70,13 @@ func (e *Entry) Alone(l Lease) bool {
 	return e.fresh(l.crowd) && time.Since(l.looked) < e.c.Timeout()/6
 }
 
-// Watched returns the lease of an entry whose node is watched from now on.
-func (e *Entry) Watched() (Lease, error) {
-	w, err := e.c.Watch(e.Node())
-	return Lease{own: w}, err
+// Watched returns the lease of an entry whose nodes are watched from now on.
+func (e *Entry) Watched() (l Lease, err error) {
+	nodes := e.Nodes()
+	if l.own, err = e.c.Watch(nodes[0]); err == nil && len(nodes) > 1 {
+		l.twin, err = e.c.Watch(nodes[1])
+	}
+	return l, err
 }
 
 // Renew makes the entry fit, with the requests that takes. With alone, it fails
@@ -76,14 +91,13 @@ func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 		if st.Session != e.session {
 			return Lease{}, conn.ErrSessionOver
 		}
-		var l Lease
-		l.own, err = e.c.Watch(e.Node())
+		l, err := e.Watched()
 		if err == nil && alone {
 			l.looked = time.Now()
 			l.crowd, err = e.alone()
 		}
 		if err == nil && !e.c.Alive(e.session) {
-			err = e.c.Prove(e.session, e.Node())
+			err = e.Confirm()
 		}
 		switch {
 		case err == nil && e.Fit(l):
