@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
@@ -22,17 +21,17 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 }
 
 // told collects what a guard says, and when.
-type told struct {
+type lossLog struct {
 	c     chan error
 	start time.Time
 }
 
-func newTold() *told { return &told{c: make(chan error, 10), start: time.Now()} }
+func newLossLog() *lossLog { return &lossLog{c: make(chan error, 10), start: time.Now()} }
 
-func (l *told) lost(reason error) func() { l.c <- reason; return func() {} }
+func (l *lossLog) lost(reason error) func() { l.c <- reason; return func() {} }
 
 // at waits for the guard's word and returns when it came.
-func (l *told) at(t *testing.T, want error) time.Duration {
+func (l *lossLog) at(t *testing.T, want error) time.Duration {
 	t.Helper()
 	select {
 	case err := <-l.c:
@@ -46,7 +45,7 @@ func (l *told) at(t *testing.T, want error) time.Duration {
 }
 
 // never checks that no loss has been told.
-func (l *told) never(t *testing.T) {
+func (l *lossLog) never(t *testing.T) {
 	t.Helper()
 	select {
 	case err := <-l.c:
@@ -56,10 +55,10 @@ func (l *told) never(t *testing.T) {
 }
 
 // guarded opens a connection and guards a node of its session on it.
-func guarded(t *testing.T, f *fake) (*Conn, *told) {
+func guarded(t *testing.T, f *fake) (*Conn, *lossLog) {
 	t.Helper()
 	c := f.open(t)
-	l := newTold()
+	l := newLossLog()
 	node := ephemeral(t, c, "/node")
 	st, _ := c.State()
 	g := c.Guard([]string{node}, st.Session, l.lost)
@@ -98,7 +97,7 @@ func TestProbes(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
-		l := newTold()
+		l := newLossLog()
 		for i := range 300 {
 			c.Guard([]string{ephemeral(t, c, fmt.Sprintf("/%0200d", i))}, st.Session, l.lost)
 		}
@@ -268,9 +267,9 @@ func TestGoneNodesAreNamed(t *testing.T) {
 		c := f.open(t)
 		st, _ := c.State()
 		start := time.Now()
-		var all []*told
+		var all []*lossLog
 		for i := range 5 {
-			l := newTold()
+			l := newLossLog()
 			c.Guard([]string{ephemeral(t, c, fmt.Sprint("/", i))}, st.Session, l.lost)
 			all = append(all, l)
 		}
@@ -309,7 +308,7 @@ func TestGuardOfAnExpiredSession(t *testing.T) {
 		if !c.Mine(1) || !c.Mine(2) || c.Mine(3) {
 			t.Error("Mine")
 		}
-		late := newTold()
+		late := newLossLog()
 		c.Guard([]string{"/node"}, 1, late.lost)
 		late.at(t, ErrSessionOver)
 	})
@@ -341,32 +340,4 @@ func TestProve(t *testing.T) {
 		}
 		f.do(func() { f.script = nil })
 	})
-}
-
-// The larger of the monotonic and the wall clock counts: either may stand
-// still, or be set back.
-func TestElapsed(t *testing.T) {
-	now := time.Now()
-	ago := now.Add(-time.Minute)
-	for name, at := range map[string]time.Time{
-		"both":     ago,
-		"wallOnly": ago.Round(0),
-		// Asleep: the monotonic clock has seen no minute pass.
-		"suspended": moveWall(now, -time.Minute),
-		// Set back: the wall clock has not.
-		"setBack": moveWall(ago, time.Minute),
-	} {
-		if d := elapsed(at); d < time.Minute || d > time.Minute+time.Second*30 {
-			t.Errorf("%s: %v", name, d)
-		}
-	}
-}
-
-// moveWall changes the wall clock's reading in t and leaves the monotonic one,
-// as package time has no way to.
-func moveWall(t time.Time, d time.Duration) time.Time {
-	const seconds = 30 // where they begin, above the nanoseconds
-	wall := (*uint64)(unsafe.Pointer(&t))
-	*wall += uint64(int64(d/time.Second)) << seconds
-	return t
 }

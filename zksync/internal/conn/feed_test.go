@@ -190,7 +190,7 @@ func TestClosedForeignClient(t *testing.T) {
 			if _, err := c.Await(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			l := newTold()
+			l := newLossLog()
 			c.Guard([]string{ephemeral(t, c, "/node")}, 1, l.lost)
 			if refused {
 				f.do(func() { f.refuse = errRefused })

@@ -10,22 +10,21 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// play shows a prober what there is to see at times after its start, and returns
-// what it wants done at each, as text.
+// play gives a prober the views of some scenes, and returns its decisions as text.
 func play(start time.Time, all []scene) []string {
 	var p prober
 	var got []string
 	for _, s := range all {
-		s.see.now, s.see.timeout, s.see.nodes = start.Add(s.at), T, true
-		s.see.contact, s.see.answered = start.Add(s.contact), start.Add(s.answered)
-		if s.over {
-			p = p.over()
+		s.see.now, s.see.nodes = start.Add(s.at), true
+		s.see.clock = quorumClock{timeout: T, contact: start.Add(s.contact), answered: start.Add(s.answered)}
+		if s.ended {
+			p = p.roundEnded()
 		}
 		var do step
 		p, do = p.next(s.see)
 		text := fmt.Sprint(do.wait)
-		if do.ask {
-			text = "ask " + text
+		if do.probe {
+			text = "probe " + text
 		}
 		if do.cut {
 			text = "cut " + text
@@ -35,53 +34,53 @@ func play(start time.Time, all []scene) []string {
 	return got
 }
 
-// scene is what a prober sees at a time.
+// scene is what a prober sees at a time after its start.
 type scene struct {
 	at, contact, answered time.Duration
-	over                  bool // the round has ended
-	see                   sight
+	ended                 bool // the round has ended
+	see                   view
 	want                  string
 }
 
-func on(epoch uint64) sight  { return sight{up: true, epoch: epoch} }
-func off(epoch uint64) sight { return sight{epoch: epoch} }
+func on(epoch uint64) view  { return view{up: true, epoch: epoch} }
+func off(epoch uint64) view { return view{epoch: epoch} }
 
 func TestProber(t *testing.T) {
 	const s = time.Second // T is 12 s: T/6 is 2 s, a session is lost after 6 s
 	for name, scenes := range map[string][]scene{
 		"EverySixth": {
 			{at: 0, see: on(1), want: "2s"},
-			{at: 2 * s, see: on(1), want: "ask 2s"},
-			{at: 3 * s, contact: 2 * s, answered: 3 * s, over: true, see: on(1), want: "1s"},
-			{at: 4 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "ask 2s"},
+			{at: 2 * s, see: on(1), want: "probe 2s"},
+			{at: 3 * s, contact: 2 * s, answered: 3 * s, ended: true, see: on(1), want: "1s"},
+			{at: 4 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "probe 2s"},
 		},
 		"LateAnswersAreSignsOfLife": {
-			{at: 2 * s, see: on(1), want: "ask 2s"},
+			{at: 2 * s, see: on(1), want: "probe 2s"},
 			{at: 4*s - 1, contact: 2 * s, answered: 4*s - 1, see: on(1), want: "2s"},
 			{at: 5 * s, contact: 2 * s, answered: 5 * s, see: on(1), want: "2s"},
 			{at: 7*s - 1, contact: 4 * s, answered: 6 * s, see: on(1), want: "1.000000001s"},
-			{at: 7 * s, contact: 4 * s, answered: 6 * s, over: true, see: on(1), want: "ask 2s"}, // overdue
+			{at: 7 * s, contact: 4 * s, answered: 6 * s, ended: true, see: on(1), want: "probe 2s"}, // overdue
 		},
 		"SilenceIsCut": {
-			{at: 2 * s, see: on(1), want: "ask 2s"},
+			{at: 2 * s, see: on(1), want: "probe 2s"},
 			{at: 3 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "2s"},
 			{at: 5 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "cut 3s"}, // then the loss
 			{at: 6 * s, contact: 2 * s, answered: 3 * s, see: off(1), want: "2s"},
 			{at: 8 * s, contact: 2 * s, answered: 3 * s, see: off(1), want: "2s"}, // lost
 		},
 		"ANewConnectionIsProven": {
-			{at: 2 * s, see: on(1), want: "ask 2s"},
-			{at: 2 * s, contact: 2 * s, answered: 2 * s, over: true, see: on(1), want: "2s"},
+			{at: 2 * s, see: on(1), want: "probe 2s"},
+			{at: 2 * s, contact: 2 * s, answered: 2 * s, ended: true, see: on(1), want: "2s"},
 			{at: 3 * s, contact: 2 * s, answered: 2 * s, see: off(1), want: "5s"},
-			{at: 3 * s, contact: 2 * s, answered: 2 * s, see: on(2), want: "ask 2s"},
+			{at: 3 * s, contact: 2 * s, answered: 2 * s, see: on(2), want: "probe 2s"},
 		},
 		"WhatIsLeftOfARoundIsWaitedForOnTheNextConnection": {
-			{at: 2 * s, see: on(1), want: "ask 2s"},
+			{at: 2 * s, see: on(1), want: "probe 2s"},
 			{at: 3 * s, see: off(1), want: "3s"},
 			{at: 3 * s, see: on(2), want: "2s"},
 			{at: 5 * s, see: on(2), want: "cut 1s"},
-			{at: 5 * s, over: true, see: off(2), want: "1s"},
-			{at: 5 * s, see: on(3), want: "ask 1s"},
+			{at: 5 * s, ended: true, see: off(2), want: "1s"},
+			{at: 5 * s, see: on(3), want: "probe 1s"},
 		},
 		"NothingIsAskedWhileDown": {
 			{at: 0, see: off(1), want: "6s"},
@@ -99,12 +98,12 @@ func TestProber(t *testing.T) {
 }
 
 // manyParts guards nodes that take n parts of a probe.
-func manyParts(t *testing.T, c *Conn, n int) *told {
+func manyParts(t *testing.T, c *Conn, n int) *lossLog {
 	t.Helper()
 	st, _ := c.State()
-	l := newTold()
+	l := newLossLog()
 	for i := range n {
-		g := c.Guard([]string{ephemeral(t, c, fmt.Sprintf("/%0*d", probeSize-100, i))}, st.Session, l.lost)
+		g := c.Guard([]string{ephemeral(t, c, fmt.Sprintf("/%0*d", partSize-100, i))}, st.Session, l.lost)
 		t.Cleanup(g.Stop)
 	}
 	return l
@@ -180,7 +179,7 @@ func TestUnreadableNodes(t *testing.T) {
 		for i := range 40 {
 			paths = append(paths, ephemeral(t, c, fmt.Sprint("/", i)))
 		}
-		l := newTold() // one guard, so that their order is known
+		l := newLossLog() // one guard, so that their order is known
 		g := c.Guard(paths, st.Session, l.lost)
 		t.Cleanup(g.Stop)
 		f.do(func() {
@@ -225,10 +224,10 @@ func TestUnreadableNodes(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
-		ls := make(map[string]*told)
+		ls := make(map[string]*lossLog)
 		for i := range 100 {
 			path := ephemeral(t, c, fmt.Sprint("/", i))
-			ls[path] = newTold()
+			ls[path] = newLossLog()
 			g := c.Guard([]string{path}, st.Session, ls[path].lost)
 			t.Cleanup(g.Stop)
 			f.do(func() { f.nodes[path].secret = true })
@@ -236,8 +235,8 @@ func TestUnreadableNodes(t *testing.T) {
 		time.Sleep(2 * T)
 		n := f.countOf(wire.OpMulti)
 		time.Sleep(T)
-		if each := (f.countOf(wire.OpMulti) - n) / 6; each != alone {
-			t.Errorf("%d transactions a round, want %d", each, alone)
+		if each := (f.countOf(wire.OpMulti) - n) / 6; each != maxAlone {
+			t.Errorf("%d transactions a round, want %d", each, maxAlone)
 		}
 		f.do(func() { delete(f.nodes, "/50") })
 		ls["/50"].at(t, ErrNodeGone)
@@ -269,20 +268,22 @@ func TestUnreadableNodes(t *testing.T) {
 	})
 }
 
-// Whoever goes by one look at the clock is told of a loss, or looks again no later
-// than when it is due.
+// A loss that is due is reported at one look, and the next look is no later than the
+// time at which it is due.
 func TestLossIsNotBetweenTwoLooks(t *testing.T) {
 	start := time.Now()
 	due := start.Add(T / 2)
 	for _, now := range []time.Time{due.Add(-time.Second), due.Add(-1), due, due.Add(1)} {
 		c := newConn(Config{Timeout: T})
-		c.state, c.contact = State{Session: 1, Epoch: 1}, start
+		c.state = State{Session: 1, Epoch: 1}
+		c.clock.measure(1)
+		c.clock.proved(start, start)
 		g := &Guard{c: c, session: 1, lost: func(error) func() { return nil }}
 		c.guards[g] = struct{}{}
-		lost, _, v := c.lookLocked(now)
+		lost, _, v := c.judgeLocked(now)
 		_, do := prober{began: start}.next(v)
-		if told := lost[g] == ErrNoContact; told != !now.Before(due) || !told && now.Add(do.wait) != due {
-			t.Errorf("%v before it is due: told %v, the next look after %v", due.Sub(now), told, do.wait)
+		if reported := lost.reasons[g] == ErrNoContact; reported != !now.Before(due) || !reported && now.Add(do.wait) != due {
+			t.Errorf("%v before it is due: reported %v, the next look after %v", due.Sub(now), reported, do.wait)
 		}
 	}
 }

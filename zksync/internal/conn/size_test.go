@@ -46,13 +46,13 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 			sent := len(f.requests)
 			real := f.requests[sent-1].size
 			f.do(func() { clear(f.nodes); f.nodes["/"], f.nodes["/node"] = &node{}, &node{} })
-			c.dropWatches()
+			c.watches.drop()
 			c.limit = real
 			if err := call(c); errors.As(err, &size) {
 				t.Errorf("%d bytes on the wire: %v", real, err)
 			}
 			f.do(func() { clear(f.nodes); f.nodes["/"], f.nodes["/node"] = &node{}, &node{} })
-			c.dropWatches()
+			c.watches.drop()
 			sent, c.limit = len(f.requests), real-1
 			if err := call(c); !errors.As(err, &size) || size.Size != real || size.Limit != real-1 || Classify(err) != Answered {
 				t.Errorf("%d bytes on the wire: %v", real, err)
@@ -63,12 +63,6 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 			c.limit = clientLimit
 		})
 	}
-}
-
-func (c *Conn) dropWatches() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dropWatchesLocked()
 }
 
 // The largest request is encoded by the client, whatever its parts are: where one

@@ -82,8 +82,8 @@ func TestWatchIsShared(t *testing.T) {
 		if _, err := c.Watch("/node"); !errors.Is(err, zk.ErrNoNode) {
 			t.Errorf("on no node: %v", err)
 		}
-		if len(c.watches) != 0 {
-			t.Errorf("%d watches left", len(c.watches))
+		if n := c.watches.len(); n != 0 {
+			t.Errorf("%d watches left", n)
 		}
 	})
 }
@@ -210,7 +210,7 @@ func TestForeignClient(t *testing.T) {
 		if c.Alive(1) {
 			t.Error("alive before anything was proven")
 		}
-		l := newTold()
+		l := newLossLog()
 		node := ephemeral(t, c, "/node")
 		if !c.Alive(1) {
 			t.Error("not alive after a write")
@@ -236,7 +236,7 @@ func TestForeignClient(t *testing.T) {
 		if at := l.at(t, ErrNodeGone); at > T+T/6 {
 			t.Errorf("told after %v", at)
 		}
-		last := newTold()
+		last := newLossLog()
 		c.Guard([]string{"/"}, 1, last.lost)
 		f.expire()
 		last.at(t, ErrSessionOver)
@@ -285,7 +285,7 @@ func TestForeignClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		node := ephemeral(t, c, "/node")
-		l := newTold()
+		l := newLossLog()
 		c.Guard([]string{node}, 1, l.lost)
 		f.do(func() {
 			f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} }
