@@ -6,21 +6,26 @@
 // request ([Classify]), and which session ran it ([Ran]). It replaces a client that has
 // locked up.
 //
-// It is composed of parts that can be tested alone:
-//
-//	quorumClock    clock.go    how long ago the quorum last proved that the session lives
-//	guardSet       guard.go    who has to learn of a loss, and which guards have lost
-//	prober         prober.go   when to ask for a proof, and when to give a connection up
-//	unreadable     round.go    how the nodes of a probe are divided into transactions
-//	watches        watches.go  the table of the shared watches
-//	feed           feed.go     brings the events of a program's client to the watches
-//	absence        foreign.go  whether the program may have closed its client
-//	link, framed   link.go     a client of the Conn's own: its life, dialer, hosts and frames
-//
 // There are two ways to get a Conn. [Dial] makes a client of its own and gives it a
 // dialer, a list of hosts and a callback, through which most of its defects are met.
-// [Adapt] uses a client that the program has made. There the defects remain that only
-// a dialer, a list of hosts or a callback can meet.
+// [Adapt] uses a client that the program has made. The defects that only a dialer, a
+// list of hosts or a callback can meet remain there.
+//
+// A Conn is composed of these parts:
+//
+//	clock.go    quorumClock    how long ago the quorum last proved that the session lives
+//	guard.go    guardSet       which guards have lost, and why
+//	prober.go   prober         when to ask for a proof, and when to give a connection up
+//	round.go    unreadable     how the nodes of a probe are divided into transactions
+//	watches.go  watches        the table of the shared watches
+//	feed.go     feed           brings the events of a program's client to the watches
+//	foreign.go  foreignClient  a client that belongs to the program
+//	foreign.go  absence        whether the program may have closed that client
+//	link.go     link           a client of the Conn's own, with its dialer and hosts
+//	frame.go    framed         what stands between such a client and its socket
+//
+// All but foreignClient, link and framed make no requests, and read no clock but the
+// one for a timer: they are tested alone.
 //
 // Mutexes are taken in this order: foreignClient.polling, Conn.mu or framed.mu, and
 // then one of link.mu, watches.mu and unreadable.mu. No request is made while one of

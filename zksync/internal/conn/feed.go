@@ -66,6 +66,6 @@ func (f *feed) lookAgain(w *Watch) {
 	case err == nil && !w.key.children && stat.Mzxid != w.Stat.Mzxid:
 		f.watches.end(w, zk.EventNodeDataChanged)
 	default:
-		f.watches.schedule(w, f.timeout, func() { f.lookAgain(w) })
+		f.watches.reschedule(w, f.timeout)
 	}
 }

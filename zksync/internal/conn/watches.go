@@ -144,12 +144,17 @@ func (t *watches) after(w *Watch, f func()) {
 func (t *watches) schedule(w *Watch, d time.Duration, look func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if isOver, _ := w.Over(); isOver {
-		return
-	}
-	if w.look == nil {
+	if isOver, _ := w.Over(); !isOver {
 		w.look = time.AfterFunc(d, look)
-	} else {
+	}
+}
+
+// reschedule runs the look that was scheduled again after d, unless the watch is over
+// by then.
+func (t *watches) reschedule(w *Watch, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isOver, _ := w.Over(); !isOver {
 		w.look.Reset(d)
 	}
 }
