@@ -20,52 +20,6 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// told collects what a guard says, and when.
-type lossLog struct {
-	c     chan error
-	start time.Time
-}
-
-func newLossLog() *lossLog { return &lossLog{c: make(chan error, 10), start: time.Now()} }
-
-func (l *lossLog) lost(reason error) func() { l.c <- reason; return func() {} }
-
-// at waits for the guard's word and returns when it came.
-func (l *lossLog) at(t *testing.T, want error) time.Duration {
-	t.Helper()
-	select {
-	case err := <-l.c:
-		if !errors.Is(err, want) {
-			t.Errorf("lost: %v, want %v", err, want)
-		}
-	case <-time.After(time.Hour):
-		t.Fatal("no loss in an hour")
-	}
-	return time.Since(l.start)
-}
-
-// never checks that no loss has been told.
-func (l *lossLog) never(t *testing.T) {
-	t.Helper()
-	select {
-	case err := <-l.c:
-		t.Errorf("lost after %v: %v", time.Since(l.start), err)
-	default:
-	}
-}
-
-// guarded opens a connection and guards a node of its session on it.
-func guarded(t *testing.T, f *fake) (*Conn, *lossLog) {
-	t.Helper()
-	c := f.open(t)
-	l := newLossLog()
-	node := ephemeral(t, c, "/node")
-	st, _ := c.State()
-	g := c.Guard([]string{node}, st.Session, l.lost)
-	t.Cleanup(g.Stop)
-	return c, l
-}
-
 func TestProbes(t *testing.T) {
 	bubble(t, "EverySixth", func(t *testing.T) {
 		f := newFake(T)
@@ -259,59 +213,6 @@ func TestQuarterTimeoutOfSilence(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestGoneNodesAreNamed(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		f := newFake(T)
-		c := f.open(t)
-		st, _ := c.State()
-		start := time.Now()
-		var all []*lossLog
-		for i := range 5 {
-			l := newLossLog()
-			c.Guard([]string{ephemeral(t, c, fmt.Sprint("/", i))}, st.Session, l.lost)
-			all = append(all, l)
-		}
-		f.do(func() { // nobody watches them
-			delete(f.nodes, "/1")
-			delete(f.nodes, "/3")
-		})
-		for _, i := range []int{1, 3} {
-			// One hides the other for as long as an answer takes.
-			if at := all[i].at(t, ErrNodeGone); at != T/6 {
-				t.Errorf("node %d: told after %v, want %v", i, at, T/6)
-			}
-		}
-		time.Sleep(T)
-		for _, i := range []int{0, 2, 4} {
-			all[i].never(t)
-		}
-		if at := f.times(wire.OpMulti, start); at[0] != T/6 || at[1] != T/6 || at[2] != T/6 || at[3] != T/3 {
-			t.Errorf("probes at %v", at)
-		}
-	})
-}
-
-func TestGuardOfAnExpiredSession(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		f := newFake(T)
-		c, l := guarded(t, f)
-		silent := c.Guard([]string{"/node"}, 1, nil)
-		f.expire()
-		l.at(t, ErrSessionOver)
-		silent.Stop()
-		st, err := c.Await(t.Context())
-		if err != nil || st.Session != 2 || c.Alive(1) || !c.Alive(2) {
-			t.Errorf("state %+v, %v", st, err)
-		}
-		if !c.Mine(1) || !c.Mine(2) || c.Mine(3) {
-			t.Error("Mine")
-		}
-		late := newLossLog()
-		c.Guard([]string{"/node"}, 1, late.lost)
-		late.at(t, ErrSessionOver)
-	})
 }
 
 func TestProve(t *testing.T) {

@@ -24,8 +24,7 @@
 //	link.go     link           a client of the Conn's own, with its dialer and hosts
 //	frame.go    framed         what stands between such a client and its socket
 //
-// All but foreignClient, link and framed make no requests, and read no clock but the
-// one for a timer: they are tested alone.
+// All but foreignClient, link and framed know no client, and are tested alone.
 //
 // Mutexes are taken in this order: foreignClient.polling, Conn.mu or framed.mu, and
 // then one of link.mu, watches.mu and unreadable.mu. No request is made while one of

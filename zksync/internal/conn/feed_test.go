@@ -15,6 +15,92 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
+// The feed reads the node of a watch that has no channel of its own: first after T/6,
+// then every T, until the node has changed.
+func TestFeed(t *testing.T) {
+	same := &zk.Stat{Mzxid: 5, Pzxid: 5}
+	for name, test := range map[string]struct {
+		key   watchKey
+		stat  *zk.Stat
+		err   error
+		event zk.EventType // that ends the watch; 0: it goes on
+	}{
+		"Same":            {dataKey, same, nil, 0},
+		"SameChildren":    {childrenKey, same, nil, 0},
+		"Error":           {dataKey, nil, zk.ErrConnectionClosed, 0},
+		"Gone":            {dataKey, nil, zk.ErrNoNode, zk.EventNodeDeleted},
+		"Data":            {dataKey, &zk.Stat{Mzxid: 6, Pzxid: 5}, nil, zk.EventNodeDataChanged},
+		"OnlyData":        {childrenKey, &zk.Stat{Mzxid: 6, Pzxid: 5}, nil, 0},
+		"Children":        {childrenKey, &zk.Stat{Mzxid: 5, Pzxid: 6}, nil, zk.EventNodeChildrenChanged},
+		"OnlyChildren":    {dataKey, &zk.Stat{Mzxid: 5, Pzxid: 6}, nil, 0},
+		"ChildrenAndGone": {childrenKey, nil, zk.ErrNoNode, zk.EventNodeDeleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table := newWatches()
+				w, _, _ := table.get(test.key)
+				w.Stat = *same
+				start := time.Now()
+				var looks []time.Duration
+				f := &feed{watches: table, timeout: T, life: t.Context(), start: func(f func()) { go f() },
+					stat: func(string) (*zk.Stat, error) {
+						if looks = append(looks, time.Since(start)); len(looks) == 3 {
+							return test.stat, test.err
+						}
+						return same, nil
+					}}
+				f.follow(w, true, nil)
+				time.Sleep(4 * T)
+				synctest.Wait()
+				over, _ := w.Over()
+				want := 4
+				if test.event != 0 {
+					want = 3
+				}
+				if len(looks) != want || looks[0] != T/6 || looks[2] != T/6+2*T || over != (test.event != 0) || w.event != test.event {
+					t.Errorf("looks after %v, over %v with event %v", looks, over, w.event)
+				}
+				table.close()
+			})
+		})
+	}
+}
+
+// The event of a channel ends the watch; the end of the session, which the client
+// reports on the channel too, ends it without an event. An error leaves nothing to
+// wait for.
+func TestFeedOfAChannel(t *testing.T) {
+	for name, test := range map[string]struct{ sent, want zk.EventType }{
+		"Deleted": {zk.EventNodeDeleted, zk.EventNodeDeleted},
+		"Expired": {zk.EventNotWatching, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table := newWatches()
+				f := &feed{watches: table, timeout: T, life: t.Context(), start: func(f func()) { go f() },
+					stat: func(string) (*zk.Stat, error) { t.Error("the node is read"); return nil, nil }}
+				failed, _, _ := table.get(childrenKey)
+				table.answered(failed, 1, errors.New("no answer"), false)
+				f.follow(failed, true, nil)
+				f.follow(failed, false, nil)
+
+				w, _, _ := table.get(dataKey)
+				events := make(chan zk.Event, 1)
+				f.follow(w, false, events)
+				time.Sleep(T)
+				if over, _ := w.Over(); over {
+					t.Error("over before its event")
+				}
+				events <- zk.Event{Type: test.sent}
+				synctest.Wait()
+				if over, _ := w.Over(); !over || w.event != test.want {
+					t.Errorf("over %v, with event %v", over, w.event)
+				}
+			})
+		})
+	}
+}
+
 // channels is how many channels for events a client keeps. Nothing may be going on.
 func channels(zc *zk.Conn) (n int) {
 	for it := reflect.ValueOf(zc).Elem().FieldByName("watchers").MapRange(); it.Next(); {
@@ -178,75 +264,4 @@ func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// That the program has closed its client is found out, soon, and ends every wait; a
-// client that is only cut off is not taken for closed, whatever it is asked.
-func TestClosedForeignClient(t *testing.T) {
-	bubble(t, "Closed", func(t *testing.T) {
-		for _, refused := range []bool{false, true} {
-			f := newFake(T)
-			zc, c := foreignUntil(t, f)
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			l := newLossLog()
-			c.Guard([]string{ephemeral(t, c, "/node")}, 1, l.lost)
-			if refused {
-				f.do(func() { f.refuse = errRefused })
-				f.cut()
-				time.Sleep(time.Second)
-			}
-			zc.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), T/6)
-			for {
-				if _, err := c.Await(ctx); errors.Is(err, ErrClientClosed) && errors.Is(err, ErrClosed) {
-					break
-				} else if err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Millisecond)
-			}
-			cancel()
-			if _, _, err := c.Create([]string{"/x"}, nil, 0, acl); !errors.Is(err, ErrClientClosed) {
-				t.Errorf("Create: %v", err)
-			}
-			if at := l.at(t, ErrNoContact); at != T/2 {
-				t.Errorf("lost after %v, want %v", at, T/2)
-			}
-			c.Close(t.Context())
-			if _, err := c.Await(t.Context()); !errors.Is(err, ErrClosed) || errors.Is(err, ErrClientClosed) {
-				t.Errorf("after Close: %v", err)
-			}
-			f.cut()
-			f.wg.Wait()
-		}
-	})
-	bubble(t, "ComesAndGoes", func(t *testing.T) {
-		f := newFake(T)
-		_, c := foreign(t, f, nil)
-		for i := range 200 {
-			f.do(func() {
-				f.refuse = []error{nil, errRefused}[i%2]
-				f.script = []func(*peer, wire.RequestHeader) act{nil, allMute, func(*peer, wire.RequestHeader) act { return act{cut: true} }}[i%3]
-			})
-			f.cut()
-			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
-		}
-		f.do(func() { f.refuse, f.script = nil, nil })
-		if _, err := c.Await(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// foreignUntil is foreign for a client that the test closes.
-func foreignUntil(t *testing.T, f *fake) (*zk.Conn, *Conn) {
-	t.Helper()
-	zc, _, err := zk.Connect([]string{"127.0.0.1:2181"}, T, zk.WithDialer(f.dial), zk.WithLogInfo(false),
-		zk.WithLogger(quiet{newConn(Config{}).Logger()}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zc, Adapt(zc, Config{Timeout: T})
 }
