@@ -49,11 +49,11 @@ func TestCalls(t *testing.T) {
 		if n := c.Requests() - before; n != 8 {
 			t.Errorf("%d requests, want 8", n)
 		}
-		// One of several that fails is the error of all.
+		// If one operation fails, all of them fail with its error.
 		if _, _, err := c.Create([]string{"/p", "/a"}, nil, 0, acl); !errors.Is(err, zk.ErrNodeExists) {
 			t.Errorf("several: %v", err)
 		}
-		// Without containers a plain node does.
+		// A server without containers gets a plain node.
 		f.do(func() {
 			f.script = func(_ *peer, h wire.RequestHeader) (a act) {
 				if h.Op == wire.OpCreateContainer {
@@ -68,8 +68,8 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// A request that waits while its session expires is run by the next one: its
-// Ran belongs to no session for sure.
+// If a session expires while a request waits, the next session runs that request. So
+// its Ran names no session.
 func TestRanAcrossSessions(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -99,7 +99,7 @@ func TestRanAcrossSessions(t *testing.T) {
 	})
 }
 
-// Close ends calls, waits and further use; it is bounded by its ctx.
+// Close ends all calls and waits, and later ones fail. Its ctx bounds it.
 func TestClose(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -109,7 +109,7 @@ func TestClose(t *testing.T) {
 		}
 		f.do(func() { f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpSync} } })
 		calls := make(chan error, maxOutstanding+10)
-		for range maxOutstanding + 10 { // more than may wait for an answer
+		for range maxOutstanding + 10 { // more than may wait for an answer at one time
 			go func() { _, err := c.Sync("/"); calls <- err }()
 		}
 		time.Sleep(time.Second)

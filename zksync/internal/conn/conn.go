@@ -30,7 +30,7 @@ type Auth struct {
 // Config says how to connect. Servers are host:port.
 type Config struct {
 	Servers []string
-	Timeout time.Duration // the session timeout to ask for
+	Timeout time.Duration // the session timeout to request
 	Auth    []Auth
 	TLS     *tls.Config
 	Dialer  zk.Dialer // nil: TCP
@@ -58,7 +58,7 @@ type Conn struct {
 	watches    *watches   // watches.go; has a mutex of its own
 	unreadable unreadable // round.go; has a mutex of its own
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	link    *link      // the client in use
 	clock   quorumClock
 	guards  guardSet

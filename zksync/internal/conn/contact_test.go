@@ -11,7 +11,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// T is the session timeout in bubbles: every part of it is a whole number.
+// T is the session timeout in bubbles. The parts of it that matter are whole seconds.
 const T = 12 * time.Second
 
 // bubble runs a test in virtual time.
@@ -63,8 +63,8 @@ func TestProbes(t *testing.T) {
 	})
 }
 
-// A probe that is not answered within T/6 costs the connection; the next one
-// proves at once that the session lives.
+// A probe that is not answered within T/6 ends the connection. The next probe
+// proves at once that the session lives, on the next connection.
 func TestUnansweredProbeMovesOn(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -92,7 +92,7 @@ func TestUnansweredProbeMovesOn(t *testing.T) {
 	})
 }
 
-// A new connection is used at once to prove that the session lives.
+// On a new connection a probe proves at once that the session lives.
 func TestReconnectIsProven(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -106,20 +106,19 @@ func TestReconnectIsProven(t *testing.T) {
 	})
 }
 
-// Without contact the guards are told after half the timeout, to the instant,
-// counted from the sending of the last quorum write that was answered.
+// Without contact the guards lose at exactly T/2 after the sending of the last write
+// that the quorum has answered.
 func TestLossOfContact(t *testing.T) {
 	for name, script := range map[string]func(*peer, wire.RequestHeader) act{
 		"Silent": allMute,
-		// A follower that is cut off from its leader: pings and reads are
-		// answered, and so would be the connect request of a known session by a
-		// leader that is none any more.
+		// A follower that is cut off from its leader answers pings and reads. A
+		// deposed leader accepts the connect request of a known session, too.
 		"PingsReadsAndConnects": func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} },
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			c, l := guarded(t, f)
-			time.Sleep(T/6 + T/100) // one probe is answered
+			time.Sleep(T/6 + T/100) // until one probe is answered
 			f.do(func() { f.script = script })
 			reads := time.NewTicker(T / 20)
 			defer reads.Stop()
@@ -129,7 +128,7 @@ func TestLossOfContact(t *testing.T) {
 				go c.Sync("/")
 			}
 			if at := l.at(t, ErrNoContact); at != T/6+T/2 {
-				t.Errorf("told after %v, want %v", at, T/6+T/2)
+				t.Errorf("reported after %v, want %v", at, T/6+T/2)
 			}
 			if st, _ := c.State(); c.Alive(st.Session) {
 				t.Error("alive all the same")
@@ -171,7 +170,7 @@ func TestLossOfContact(t *testing.T) {
 	})
 }
 
-// slow is a script that takes its time for transactions.
+// slow returns a script that answers transactions after d.
 func slow(d time.Duration) func(*peer, wire.RequestHeader) act {
 	return func(_ *peer, h wire.RequestHeader) (a act) {
 		if h.Op == wire.OpMulti {
@@ -181,8 +180,8 @@ func slow(d time.Duration) func(*peer, wire.RequestHeader) act {
 	}
 }
 
-// Silence for T/4 loses nothing, at whatever moment it begins, and whether the
-// servers hold their tongues or take no connections.
+// Servers that do not answer for T/4, or accept no connections for T/4, cause no loss,
+// whenever that begins.
 func TestQuarterTimeoutOfSilence(t *testing.T) {
 	const steps = 24
 	for _, refuse := range []bool{false, true} {

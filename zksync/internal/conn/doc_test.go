@@ -84,8 +84,7 @@ func partsListed(t *testing.T, file string) (parts [][2]string) {
 	return parts
 }
 
-// listed returns the items of the lists in a file's package comment, each in one
-// line.
+// listed returns the items of the lists in a file's package comment, each as one line.
 func listed(t *testing.T, file string) (items []string) {
 	t.Helper()
 	for _, block := range packageDoc(t, file).Content {

@@ -50,12 +50,12 @@ func (f *feed) forward(key watchKey, events <-chan zk.Event) {
 }
 
 // lookAgain reads the node of a watch that relies on an older channel, and ends the
-// watch if the node has changed. First it runs when the client has had the time to
-// set its watches again: a change between the first read and then may be reported to
-// nobody, since the client asks only for changes after its last answer (conn.go:614).
-// The client may also have failed to set the watch, and keeps the connection
-// nevertheless (conn.go:636-642). So lookAgain runs every T until the watch is over.
-// A timer runs it, so that no goroutine waits in between.
+// watch if the node has changed. It runs first at T/6, when the client has had the time
+// to set its watches again. A change before that may never be reported, since the
+// client asks only for changes after its last answer (conn.go:614). The client may even
+// fail to set the watches, and keeps the connection nevertheless (conn.go:636-642). So
+// lookAgain runs every T until the watch is over. A timer runs it, so that no goroutine
+// waits in between.
 func (f *feed) lookAgain(w *Watch) {
 	stat, err := f.stat(w.Path)
 	switch {

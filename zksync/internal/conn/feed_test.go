@@ -16,14 +16,14 @@ import (
 )
 
 // The feed reads the node of a watch that has no channel of its own: first after T/6,
-// then every T, until the node has changed.
+// and then every T until the node has changed.
 func TestFeed(t *testing.T) {
 	same := &zk.Stat{Mzxid: 5, Pzxid: 5}
 	for name, test := range map[string]struct {
 		key   watchKey
 		stat  *zk.Stat
 		err   error
-		event zk.EventType // that ends the watch; 0: it goes on
+		event zk.EventType // the event that ends the watch; 0: none does
 	}{
 		"Same":            {dataKey, same, nil, 0},
 		"SameChildren":    {childrenKey, same, nil, 0},
@@ -66,9 +66,9 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// The event of a channel ends the watch; the end of the session, which the client
-// reports on the channel too, ends it without an event. An error leaves nothing to
-// wait for.
+// The event of a channel ends the watch. The client also reports the end of the session
+// on the channel, which ends the watch without an event. A watch that could not be set
+// waits for nothing.
 func TestFeedOfAChannel(t *testing.T) {
 	for name, test := range map[string]struct{ sent, want zk.EventType }{
 		"Deleted": {zk.EventNodeDeleted, zk.EventNodeDeleted},
@@ -101,7 +101,7 @@ func TestFeedOfAChannel(t *testing.T) {
 	}
 }
 
-// channels is how many channels for events a client keeps. Nothing may be going on.
+// channels returns how many channels for events a client keeps. The client must be idle.
 func channels(zc *zk.Conn) (n int) {
 	for it := reflect.ValueOf(zc).Elem().FieldByName("watchers").MapRange(); it.Next(); {
 		n += it.Value().Len()
@@ -109,17 +109,17 @@ func channels(zc *zk.Conn) (n int) {
 	return n
 }
 
-// running is how many goroutines there are, counted while the world stands still:
-// runtime.NumGoroutine counts some that have ended as running, by the dozen, while
-// the runtime moves its records of them.
+// running returns the number of goroutines, counted while the runtime stops them all.
+// runtime.NumGoroutine is not exact: it counts dozens that have ended, while the runtime
+// moves its records of them.
 func running() int {
 	all := make([]runtime.StackRecord, 10_000)
 	n, _ := runtime.GoroutineProfile(all)
 	return n
 }
 
-// Each reconnect has everybody watch again what was watched before. On a client of the
-// program's that costs no more of it, nor of us.
+// After each reconnect all watches are requested again. With a program's client that
+// adds neither channels nor goroutines.
 func TestForeignWatchesDoNotPileUp(t *testing.T) {
 	const paths, times = 20, 50
 	bubble(t, "", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 			f.cut()
 			time.Sleep(2 * time.Second) // the client's own pause
 		}
-		// The channels that were kept bring the events.
+		// The old channels bring the events.
 		for _, node := range nodes {
 			w, err := c.Watch(node)
 			if err != nil {
@@ -162,7 +162,7 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 			f.do(func() { f.remove(node) })
 			<-w.Done()
 			if _, deleted := w.Over(); !deleted {
-				t.Errorf("the end of %s was not told", node)
+				t.Errorf("the end of %s was not reported", node)
 			}
 		}
 		synctest.Wait()
@@ -172,8 +172,8 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 	})
 }
 
-// inherits returns a watch that a client of the program's has from the connection
-// before, and did not set again.
+// inherits returns a watch that relies on the channel of the connection before, and
+// that a program's client has not set again.
 func inherits(t *testing.T) (*fake, *Conn, *Watch) {
 	t.Helper()
 	f := newFake(T)
@@ -198,8 +198,8 @@ func inherits(t *testing.T) (*fake, *Conn, *Watch) {
 	return f, c, w
 }
 
-// The client may set a watch again as of an answer that came after the change: the
-// node is looked at once more.
+// The client may set a watch again as of an answer that came after a change. So the
+// node is read once more.
 func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(f *fake)
@@ -221,8 +221,8 @@ func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// The client may fail to set its watches again, and keep the connection: the node is
-// looked at for as long as the watch serves, at a bounded rate, and not longer.
+// The client may fail to set its watches again, and keep the connection. So the node is
+// read every T until the watch is over, and not longer.
 func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 	const times = 5
 	for name, ends := range map[string]func(f *fake, c *Conn){
@@ -232,7 +232,7 @@ func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f, c, w := inherits(t)
-			// An answer that says nothing does not end it.
+			// An error that says nothing about the node does not end the watch.
 			f.do(func() {
 				f.script = func(_ *peer, h wire.RequestHeader) (a act) {
 					if h.Op == wire.OpExists {

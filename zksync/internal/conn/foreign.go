@@ -11,7 +11,7 @@ import (
 
 // foreignClient is a client that belongs to the program, and what is known of it.
 // Its state is polled: its event channel belongs to the program, and the client drops
-// what does not fit in there (conn.go:359-363).
+// the events that do not fit into it (conn.go:359-363).
 type foreignClient struct {
 	zc       *zk.Conn
 	feed     *feed
@@ -36,9 +36,9 @@ func (f *foreignClient) isClosed() bool {
 	}
 }
 
-// Adapt uses a client that the program has made. cfg.Timeout is what the ensemble
-// granted its session, which the client does not tell (conn.go:714). Close leaves the
-// client open.
+// Adapt uses a client that the program has made. cfg.Timeout has to be the session
+// timeout that the servers have granted, since the client does not report it
+// (conn.go:714). Close leaves the client open.
 func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	c := newConn(cfg)
 	c.limit = serverLimit
@@ -124,8 +124,7 @@ func (c *Conn) poll() {
 	}
 }
 
-// upForeign is up for a program's client, which does not tell what the servers have
-// granted.
+// upForeign is up for a program's client, which does not report the session timeout.
 func (c *Conn) upForeign(session int64, server string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +169,7 @@ func (a *absence) suspicious(state zk.State, now time.Time, timeout time.Duratio
 }
 
 // checkClosed finds out whether the program has closed the client, which does not
-// tell. On a closed client every request fails at once (conn.go:905-943). On an open
+// report that. On a closed client every request fails at once (conn.go:905-943). On an open
 // one a request waits for a connection, and fails in the same way only if it was sent
 // on a connection that is lost before the answer. So checkClosed makes many requests
 // in a row: that many connections could not come and go in so short a time.

@@ -41,7 +41,7 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// foreign opens a client as a program does, and adapts it.
+// foreign makes a client as a program does, and adapts it.
 func foreign(t *testing.T, f *fake, onState func(State)) (*zk.Conn, *Conn) {
 	t.Helper()
 	zc, events, err := zk.Connect([]string{"127.0.0.1:2181"}, T, zk.WithDialer(f.dial), zk.WithLogInfo(false),
@@ -64,8 +64,8 @@ func foreign(t *testing.T, f *fake, onState func(State)) (*zk.Conn, *Conn) {
 	return zc, c
 }
 
-// A client of the program's: its state is polled, its watches are forwarded,
-// and it stays open.
+// The state of a program's client is polled, its events end the watches, and Close
+// leaves it open.
 func TestForeignClient(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -100,10 +100,10 @@ func TestForeignClient(t *testing.T) {
 		}
 		<-w.Done()
 		if _, deleted := w.Over(); !deleted {
-			t.Error("the deletion was not told")
+			t.Error("the deletion was not reported")
 		}
 		if at := l.at(t, ErrNodeGone); at > T+T/6 {
-			t.Errorf("told after %v", at)
+			t.Errorf("reported after %v", at)
 		}
 		last := newLossLog()
 		c.Guard([]string{"/"}, 1, last.lost)
@@ -146,7 +146,7 @@ func TestForeignClient(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 	})
-	// Its connection is not ours to cut: the loss is told all the same.
+	// Its connection is never cut. The loss is reported all the same.
 	bubble(t, "Silent", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
@@ -160,7 +160,7 @@ func TestForeignClient(t *testing.T) {
 			f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} }
 		})
 		if at := l.at(t, ErrNoContact); at != T/2 {
-			t.Errorf("told after %v, want %v", at, T/2)
+			t.Errorf("reported after %v, want %v", at, T/2)
 		}
 		f.do(func() { f.script = nil })
 		if n := f.dials(); n != 1 {
@@ -169,8 +169,8 @@ func TestForeignClient(t *testing.T) {
 	})
 }
 
-// That the program has closed its client is found out, soon, and ends every wait; a
-// client that is only cut off is not taken for closed, whatever it is asked.
+// If the program closes its client, the Conn notices soon, and every wait ends. A client
+// that has only lost its connection is never taken for closed.
 func TestClosedForeignClient(t *testing.T) {
 	bubble(t, "Closed", func(t *testing.T) {
 		for _, refused := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// frame is a frame of these parts.
+// frame returns a frame that consists of these parts.
 func frame(parts ...[]byte) []byte { return wire.AppendFrame(nil, bytes.Join(parts, nil)) }
 
 func header(xid int32, code wire.Code) []byte {
@@ -24,8 +24,8 @@ func header(xid int32, code wire.Code) []byte {
 
 func i32(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
-// A malformed frame is an error of its request and a new connection, on which
-// the session and the calls go on. It never crashes the client, which would.
+// A malformed frame fails its request and ends the connection. The session and the calls
+// go on with the next one. The client never gets such a frame, as it would crash.
 func TestMalformedFrames(t *testing.T) {
 	children := func(c *Conn) error { _, _, err := c.Children("/"); return err }
 	calls := map[string]func(c *Conn) error{
@@ -109,7 +109,7 @@ func TestMalformedFrames(t *testing.T) {
 	}
 }
 
-// A frame that ends in the middle is the end of its connection.
+// A frame that ends too early ends its connection.
 func TestTruncatedFrame(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -134,7 +134,7 @@ func TestTruncatedFrame(t *testing.T) {
 	})
 }
 
-// A list far beyond the client's buffer arrives.
+// A list arrives that is far larger than the client's buffer.
 func TestLongAnswer(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)

@@ -88,7 +88,8 @@ func (s guardSet) gone(path string) (lost losses) {
 	return lost
 }
 
-// report tells each guard that it has ended, and calls what they return after that.
+// report calls the lost function of each guard, and then the functions that these have
+// returned.
 func (l losses) report() {
 	var then []func()
 	for g, reason := range l.reasons {

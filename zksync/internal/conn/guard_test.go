@@ -10,7 +10,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// told collects what a guard says, and when.
+// lossLog records the losses that guards report.
 type lossLog struct {
 	c     chan error
 	start time.Time
@@ -20,7 +20,7 @@ func newLossLog() *lossLog { return &lossLog{c: make(chan error, 10), start: tim
 
 func (l *lossLog) lost(reason error) func() { l.c <- reason; return func() {} }
 
-// at waits for the guard's word and returns when it came.
+// at waits for a loss, and returns when it was reported.
 func (l *lossLog) at(t *testing.T, want error) time.Duration {
 	t.Helper()
 	select {
@@ -34,7 +34,7 @@ func (l *lossLog) at(t *testing.T, want error) time.Duration {
 	return time.Since(l.start)
 }
 
-// never checks that no loss has been told.
+// never checks that no loss was reported.
 func (l *lossLog) never(t *testing.T) {
 	t.Helper()
 	select {
@@ -103,7 +103,7 @@ func TestGuardSet(t *testing.T) {
 	}
 	clock.measure(2)
 	lost, _ = s.judge(&clock, start)
-	lost.report() // nobody to call
+	lost.report() // there is no function to call
 	if lost.reasons[probes] != ErrSessionOver || len(s) != 0 {
 		t.Errorf("lost %v, %d guards left", lost.reasons, len(s))
 	}
@@ -121,14 +121,14 @@ func TestGoneNodesAreNamed(t *testing.T) {
 			c.Guard([]string{ephemeral(t, c, fmt.Sprint("/", i))}, st.Session, l.lost)
 			all = append(all, l)
 		}
-		f.do(func() { // nobody watches them
+		f.do(func() { // without an event
 			delete(f.nodes, "/1")
 			delete(f.nodes, "/3")
 		})
 		for _, i := range []int{1, 3} {
-			// One hides the other for as long as an answer takes.
+			// The first hides the second until the first answer has come.
 			if at := all[i].at(t, ErrNodeGone); at != T/6 {
-				t.Errorf("node %d: told after %v, want %v", i, at, T/6)
+				t.Errorf("node %d: reported after %v, want %v", i, at, T/6)
 			}
 		}
 		time.Sleep(T)

@@ -14,8 +14,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// The handshake is bounded at each of its steps, whatever the client's own
-// limits are: 6.67 T for the first half, and none for the second.
+// Each step of the handshake is bounded. The client's own bounds are 6.67 T for the
+// first half, and none for the second.
 func TestStuckHandshake(t *testing.T) {
 	answer := wire.AppendFrame(nil, wire.ConnectResponse{SessionID: 7, Timeout: 12_000, Password: make([]byte, 16)}.Append(nil))
 	for name, hello := range map[string][]byte{
@@ -52,7 +52,7 @@ func TestStuckHandshake(t *testing.T) {
 			}
 			f.cut()
 			f.wg.Wait()
-			limit := T / 3 // and then longer: there is no hold to be lost
+			limit := T / 3 // and then longer, as no hold can be lost
 			for i, p := range f.peers {
 				if stood := p.ended.Sub(p.started); stood > limit {
 					t.Errorf("connection %d stood for %v, limit %v", i, stood, limit)
@@ -87,8 +87,8 @@ func TestStuckHandshake(t *testing.T) {
 	}
 }
 
-// Credentials are part of each handshake. Refused ones end Dial at once; later
-// they are tried again, for they may be accepted elsewhere.
+// Credentials are sent in each handshake. If they are refused, Dial fails at once. A Conn
+// that has had a session tries again, as another server may accept them.
 func TestAuth(t *testing.T) {
 	refuse := func(_ *peer, h wire.RequestHeader) (a act) {
 		if h.Op == wire.OpAuth {
@@ -107,7 +107,7 @@ func TestAuth(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		if err != nil && strings.Contains(err.Error(), "wrong") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 		f.cut()
 		f.wg.Wait()

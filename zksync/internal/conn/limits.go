@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// shorter returns the smaller of the session timeouts that were asked for and granted.
+// shorter returns the smaller of the requested and the granted session timeout.
 // It bounds all that has to end before a session is over.
 func (c *Conn) shorter() time.Duration {
 	if granted := time.Duration(c.granted.Load()); granted > 0 {

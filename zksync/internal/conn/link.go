@@ -39,7 +39,7 @@ type link struct {
 
 	seen atomic.Int64 // zxid of the last answer in this session
 
-	mu     sync.Mutex // guards what follows; taken after Conn.mu
+	mu     sync.Mutex // guards the fields below; taken after Conn.mu
 	dead   bool       // killed
 	addrs  []string
 	next   int              // the server to try next

@@ -46,9 +46,9 @@ func (c *Conn) probeLoop() {
 	}
 }
 
-// judgeLocked ends the guards that have lost by now, and returns what the prober is
-// to decide from. Both use the same time. With a later time the prober would take a
-// loss that is due between the two for one that was reported, and not wake for it.
+// judgeLocked ends the guards that have lost by now, and returns the view for the
+// prober. Both use the same time. With a later time the prober would assume that a loss
+// was reported that becomes due between the two, and would not wake for it.
 func (c *Conn) judgeLocked(now time.Time) (lost losses, paths []string, v view) {
 	lost, paths = c.guards.judge(&c.clock, now)
 	return lost, paths, view{now: now, clock: c.clock, up: c.state.Up, epoch: c.state.Epoch, nodes: len(paths) > 0}

@@ -60,7 +60,7 @@ func TestProber(t *testing.T) {
 		"SilenceIsCut": {
 			{at: 2 * s, see: on(1), want: "probe 2s"},
 			{at: 3 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "2s"},
-			{at: 5 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "cut 3s"}, // then the loss
+			{at: 5 * s, contact: 2 * s, answered: 3 * s, see: on(1), want: "cut 3s"}, // the loss is due then
 			{at: 6 * s, contact: 2 * s, answered: 3 * s, see: off(1), want: "2s"},
 			{at: 8 * s, contact: 2 * s, answered: 3 * s, see: off(1), want: "2s"}, // lost
 		},

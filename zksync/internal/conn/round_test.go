@@ -60,7 +60,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// manyParts guards nodes that take n parts of a probe.
+// manyParts guards nodes whose probe takes n transactions.
 func manyParts(t *testing.T, c *Conn, n int) *lossLog {
 	t.Helper()
 	st, _ := c.State()
@@ -72,8 +72,9 @@ func manyParts(t *testing.T, c *Conn, n int) *lossLog {
 	return l
 }
 
-// Parts of a probe are sent together. Each answer is a sign of life: a connection on
-// which all of them take longer than T/6 is not given up, one that falls silent is.
+// The parts of a probe are sent together, and each answer is a sign of life. So a
+// connection is not given up if the parts together take longer than T/6, but if no
+// answer comes for T/6.
 func TestPartsOfAProbe(t *testing.T) {
 	const parts = 30
 	bubble(t, "Together", func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestPartsOfAProbe(t *testing.T) {
 		f.do(func() { f.script = allMute })
 		time.Sleep(T/6 + 1)
 		synctest.Wait()
-		// One that is not answered holds up the fake server, not its connection.
+		// A part without an answer does not delay the others.
 		if n := f.countOf(wire.OpMulti); n != partsAtOnce {
 			t.Errorf("%d parts on their way, want %d", n, partsAtOnce)
 		}
@@ -92,7 +93,7 @@ func TestPartsOfAProbe(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		l := manyParts(t, c, parts)
-		f.do(func() { f.script = slow(T / 60) }) // all take T/2, one after the other
+		f.do(func() { f.script = slow(T / 60) }) // one after the other they take T/2
 		time.Sleep(20 * T)
 		l.never(t)
 		if n := f.dials(); n != 1 {
@@ -122,7 +123,7 @@ func TestPartsOfAProbe(t *testing.T) {
 			t.Fatalf("%d connections, want 2", n)
 		}
 		f.do(func() {
-			want := T/6 + 10*T/60 + T/6 // the last answer, and T/6 of nothing
+			want := T/6 + 10*T/60 + T/6 // the last answer, and T/6 without one
 			if at := f.peers[0].ended.Sub(l.start); at != want {
 				t.Errorf("given up after %v, want %v", at, want)
 			}
@@ -130,9 +131,9 @@ func TestPartsOfAProbe(t *testing.T) {
 	})
 }
 
-// A node that may not be read hides what those behind it in its transaction have
-// become of. They are asked for again, and it is checked alone from then on: whether
-// it exists is told without permission, too.
+// An unreadable node hides the fate of the nodes after it in a transaction. These are
+// checked again, and the unreadable one is checked alone from then on: the servers say
+// whether it exists even if it may not be read.
 func TestUnreadableNodes(t *testing.T) {
 	bubble(t, "HideNoOthers", func(t *testing.T) {
 		f := newFake(T)
@@ -142,7 +143,7 @@ func TestUnreadableNodes(t *testing.T) {
 		for i := range 40 {
 			paths = append(paths, ephemeral(t, c, fmt.Sprint("/", i)))
 		}
-		l := newLossLog() // one guard, so that their order is known
+		l := newLossLog() // one guard, so that the order of the nodes is known
 		g := c.Guard(paths, st.Session, l.lost)
 		t.Cleanup(g.Stop)
 		f.do(func() {
@@ -166,7 +167,7 @@ func TestUnreadableNodes(t *testing.T) {
 		l.never(t)
 		f.do(func() { delete(f.nodes, paths[39]) })
 		if at := l.at(t, ErrNodeGone); at > T {
-			t.Errorf("told after %v", at)
+			t.Errorf("reported after %v", at)
 		}
 	})
 	bubble(t, "AreMissed", func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestUnreadableNodes(t *testing.T) {
 		l.never(t)
 		f.do(func() { delete(f.nodes, "/node") })
 		if at := l.at(t, ErrNodeGone); at > T+T/6 {
-			t.Errorf("told after %v", at)
+			t.Errorf("reported after %v", at)
 		}
 	})
 	bubble(t, "All", func(t *testing.T) {

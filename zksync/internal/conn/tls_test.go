@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// certificate makes one for a name, and the pool that trusts it.
+// certificate returns a certificate for a name, and a pool that trusts it.
 func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -34,13 +34,13 @@ func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// TLS checks the certificate against the name in the server list; what does not
-// speak TLS, or for another name, is an error that Dial tells.
+// TLS checks the certificate against the name in the list of servers. Dial fails with the
+// reason if that is another name.
 func TestTLS(t *testing.T) {
 	cert, pool := certificate(t, "zk.example")
 	for name, test := range map[string]struct {
 		server string
-		want   string // in the error; none: success
+		want   string // part of the error; empty: success
 	}{
 		"Right":     {"zk.example:2281", ""},
 		"WrongName": {"other.example:2281", "not other.example"},

@@ -21,7 +21,7 @@ func isDone(w *Watch) bool {
 	}
 }
 
-// All who wait for a node share one watch and one request.
+// All callers that watch a node share one watch and one request.
 func TestWatchIsShared(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -32,7 +32,7 @@ func TestWatchIsShared(t *testing.T) {
 		f.do(func() {
 			f.script = func(_ *peer, h wire.RequestHeader) (a act) {
 				if h.Op == wire.OpGetData {
-					a.delay = time.Second // for the others to come meanwhile
+					a.delay = time.Second // for the others to join meanwhile
 				}
 				return a
 			}
@@ -64,14 +64,14 @@ func TestWatchIsShared(t *testing.T) {
 		if over, deleted := w.Over(); over || deleted {
 			t.Error("over before its event")
 		}
-		told := make(chan bool, 2)
-		tell := func() { told <- isDone(w) }
-		c.After(w, tell)
+		ended := make(chan bool, 2)
+		notify := func() { ended <- isDone(w) }
+		c.After(w, notify)
 		f.do(func() { f.remove("/node") })
 		<-w.Done()
-		c.After(w, tell) // late
+		c.After(w, notify) // it is over already
 		for range 2 {
-			if !<-told {
+			if !<-ended {
 				t.Error("After came before the end")
 			}
 		}
@@ -87,7 +87,7 @@ func TestWatchIsShared(t *testing.T) {
 	})
 }
 
-// A watch ends with its connection, and the next one is asked for anew.
+// A watch ends with its connection, and the next caller gets a new one.
 func TestWatchEndsWithItsConnection(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -109,7 +109,7 @@ func TestWatchEndsWithItsConnection(t *testing.T) {
 		if err != nil || next == w || next.Epoch != 2 {
 			t.Errorf("%+v, %v", next, err)
 		}
-		// An answer that is lost with the connection is no watch.
+		// If the answer is lost with the connection, there is no watch.
 		f.do(func() {
 			f.script = func(p *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpGetData && p.n == 2} }
 		})
@@ -127,8 +127,8 @@ func TestWatchEndsWithItsConnection(t *testing.T) {
 	})
 }
 
-// An event that overtakes the answer to its watch is not lost; that a node was
-// made ends no watch on it.
+// An event that comes before the answer to its watch is not lost. The creation of a node
+// ends no watch.
 func TestWatchEvents(t *testing.T) {
 	event := func(kind int32, path string) []byte {
 		return frame(header(wire.XidEvent, 0), wire.Event{Type: kind, State: wire.StateConnected, Path: path}.Append(nil))

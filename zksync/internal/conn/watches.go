@@ -7,7 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// watchKey is what a connection has at most one Watch for.
+// watchKey identifies a Watch: a connection has at most one for each key.
 type watchKey struct {
 	path     string
 	children bool
@@ -38,9 +38,10 @@ func newWatches() *watches {
 	return &watches{byKey: make(map[watchKey]*Watch), channels: make(map[watchKey]struct{})}
 }
 
-// get returns the watch that has the key. If there is none, it adds one: then isNew
-// is true, and the caller has to make the request and call answered and arm. The
-// watch is in the table before its request, as its event may come before the answer.
+// get returns the watch that has the key. If there is none, it adds one. Then isNew is
+// true, and the caller has to make the request, call answered and close armed.
+// hasChannel reports that an older channel serves the new watch. The watch is in the
+// table before its request, as its event may come before the answer.
 func (t *watches) get(key watchKey) (w *Watch, isNew, hasChannel bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
