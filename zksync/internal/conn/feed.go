@@ -27,7 +27,7 @@ type feed struct {
 // that its key had before, if hasChannel.
 func (f *feed) follow(w *Watch, hasChannel bool, events <-chan zk.Event) {
 	switch {
-	case hasChannel && w.err == nil:
+	case hasChannel:
 		f.watches.schedule(w, f.timeout/6, func() { f.lookAgain(w) })
 	case events != nil:
 		f.watches.addChannel(w.key, func() {

@@ -50,8 +50,15 @@ func TestTableOfWatches(t *testing.T) {
 				if changed := w.Changed(); changed != (want && test.event == zk.EventNodeDataChanged) {
 					t.Errorf("%+v: changed %v", key, changed)
 				}
-				if next, isNew, _ := table.get(key); isNew != want || isNew == (next == w) {
+				next, isNew, _ := table.get(key)
+				if isNew != want || isNew == (next == w) {
 					t.Errorf("%+v: a new watch %v, want %v", key, isNew, want)
+				}
+				if want {
+					table.end(w, 0) // again
+					if same, isNew, _ := table.get(key); same != next || isNew {
+						t.Errorf("%+v: the new watch is gone", key)
+					}
 				}
 			}
 		})
