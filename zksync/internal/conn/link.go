@@ -28,10 +28,11 @@ const receiveBuffer = 16 << 10
 // link is one client of the Conn's own, with its dialer and its list of hosts. For a
 // program's client only c and zc are set.
 type link struct {
-	c    *Conn
-	zc   *zk.Conn
-	ec   <-chan zk.Event // closed when the client's loop has ended
-	done chan struct{}   // closed by kill: the client never dials again
+	c     *Conn
+	zc    *zk.Conn
+	ec    <-chan zk.Event // closed when the client's loop has ended
+	addrs []string
+	done  chan struct{} // closed by kill: the client never dials again
 
 	// With these a client that has no session closes at once.
 	idling  chan struct{} // closed when the client's loop waits after kill
@@ -39,9 +40,8 @@ type link struct {
 
 	seen atomic.Int64 // zxid of the last answer in this session
 
-	mu     sync.Mutex // guards the fields below; taken after Conn.mu
-	dead   bool       // killed
-	addrs  []string
+	mu     sync.Mutex       // guards the fields below; taken after Conn.mu
+	dead   bool             // killed
 	next   int              // the server to try next
 	cur    *framed          // the newest connection
 	fails  int              // tries since the last good handshake
@@ -59,7 +59,6 @@ type handshake struct {
 }
 
 // newLink makes a client and puts it to use.
-
 func (c *Conn) newLink() (*link, error) {
 	l := &link{c: c, done: make(chan struct{}), idling: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
 	l.addrs = append(l.addrs, c.cfg.Servers...)
