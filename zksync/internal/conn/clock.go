@@ -25,8 +25,8 @@ func (q *quorumClock) measure(session int64) {
 	}
 }
 
-// proved notes that the quorum has answered a write at now. The time of its sending
-// counts, as nobody knows when between the two the servers saw the session alive.
+// proved notes that the quorum has answered a write at now. The time when it was sent
+// counts: the servers may have seen the write, and so the session, right after that.
 func (q *quorumClock) proved(sent, now time.Time) {
 	q.contact, q.answered = latest(q.contact, sent), now
 }
@@ -43,7 +43,7 @@ func (q *quorumClock) aliveFor(session int64, now time.Time, d time.Duration) bo
 	return q.alive(session, now) && between(q.contact, now) < proofHolds(q.timeout)-d
 }
 
-// lossDue returns when the session stops to count as alive without another answer.
+// lossDue returns when the session stops counting as alive without another answer.
 func (q *quorumClock) lossDue() time.Time { return q.contact.Add(proofHolds(q.timeout)) }
 
 // proofHolds is how long a proof holds: half the session timeout. The servers may

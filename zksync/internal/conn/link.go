@@ -25,8 +25,8 @@ const sendBuffer = 128<<10 + 8<<10
 // each connection.
 const receiveBuffer = 16 << 10
 
-// link is one client of the Conn's own, with its dialer and its list of hosts. For a
-// program's client only c and zc are set.
+// link is one client that belongs to the Conn, with its dialer and its list of hosts. For
+// a program's client only c and zc are set.
 type link struct {
 	c     *Conn
 	zc    *zk.Conn

@@ -16,16 +16,10 @@ func (c *Conn) probeLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		c.mu.Lock()
-		if len(c.guards) == 0 || c.closed {
-			c.probing = false
-			c.mu.Unlock()
+		paths, v, changed := c.judge()
+		if changed == nil {
 			return
 		}
-		changed := c.changed
-		lost, paths, v := c.judgeLocked(time.Now())
-		c.mu.Unlock()
-		lost.report()
 		var do step
 		p, do = p.next(v)
 		if do.probe {
@@ -44,6 +38,23 @@ func (c *Conn) probeLoop() {
 			round, p = nil, p.roundEnded()
 		}
 	}
+}
+
+// judge reports to the guards that have lost by now. It returns the nodes of the others,
+// the view for the prober, and a channel that is closed when the state changes. If
+// there were no guards, that channel is nil, and the next guard starts another loop.
+func (c *Conn) judge() (paths []string, v view, changed <-chan struct{}) {
+	c.mu.Lock()
+	if len(c.guards) == 0 || c.closed {
+		c.probing = false
+		c.mu.Unlock()
+		return nil, view{}, nil
+	}
+	changed = c.changed
+	lost, paths, v := c.judgeLocked(time.Now())
+	c.mu.Unlock()
+	lost.report()
+	return paths, v, changed
 }
 
 // judgeLocked ends the guards that have lost by now, and returns the view for the
