@@ -41,8 +41,9 @@ func (c *Conn) probeLoop() {
 }
 
 // judge reports to the guards that have lost by now. It returns the nodes of the others,
-// the view for the prober, and a channel that is closed when the state changes. If
-// there were no guards, that channel is nil, and the next guard starts another loop.
+// the view for the prober, and a channel that is closed when the state changes. That
+// channel is nil if there are no guards or the Conn is closed. The loop then ends, and
+// the next guard starts another one.
 func (c *Conn) judge() (paths []string, v view, changed <-chan struct{}) {
 	c.mu.Lock()
 	if len(c.guards) == 0 || c.closed {
