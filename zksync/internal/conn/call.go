@@ -3,93 +3,23 @@ package conn
 import (
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// Outcome is what an error says of the request.
-type Outcome int
+// maxOutstanding bounds the calls that wait for an answer at one time. The client
+// has no bound of its own: it queues 16 requests in a channel, and every further
+// call blocks in the send, without a limit (conn.go:40, 918).
+const maxOutstanding = 1024
 
-const (
-	// Answered means that a server said so, and the request did what the error
-	// says.
-	Answered Outcome = iota
-	// NotSent means that the request did not leave; trying again is safe.
-	NotSent
-	// Unknown means that it may have been carried out, or may be yet.
-	Unknown
-)
-
-// Classify tells what err says of the request that returned it. An error that is
-// not known to be definite is Unknown: the client returns the network's error when
-// a write fails (conn.go:754), and makes a new error of each server code that it
-// has no name for (constants.go:154).
-func Classify(err error) Outcome {
-	var size *SizeError
-	switch {
-	case err == nil, errors.As(err, &size): // it is refused here, as by a server
-		return Answered
-	case errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed),
-		errors.Is(err, zk.ErrSessionExpired): // a server told before we are: the next session may ask again
-		return NotSent
-	}
-	for _, e := range definite {
-		if errors.Is(err, e) {
-			return Answered
-		}
-	}
-	switch Code(err) {
-	case codeUnimplemented, codeQuotaExceeded:
-		return Answered
-	case codeThrottled:
-		return NotSent
-	}
-	return Unknown
-}
-
-var definite = []error{
-	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNoAuth, zk.ErrBadVersion, zk.ErrNotEmpty,
-	zk.ErrNoChildrenForEphemerals, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrInvalidFlags,
-	zk.ErrBadArguments, zk.ErrAuthFailed,
-}
-
-const (
-	codeUnimplemented = -6
-	codeQuotaExceeded = -125
-	codeThrottled     = -127
-)
-
-// Code returns the number in the client's text for a server code it has no
-// name for, or 0.
-func Code(err error) int {
-	const prefix = "unknown error: "
-	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
-		return 0
-	}
-	n, _ := strconv.Atoi(err.Error()[len(prefix):])
-	return n
-}
-
-// Unimplemented reports whether the server does not know the operation.
-func Unimplemented(err error) bool { return Code(err) == codeUnimplemented }
-
-// proves reports whether an answer of this kind came from the quorum: success,
-// and the refusals that are transactions of their own.
-func proves(err error) bool {
-	return err == nil || errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) ||
-		errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNotEmpty)
-}
-
-// Ran says which state a request was made under: Before it was handed to the
-// client, After its answer came. Equal sessions prove which one ran it. The client
-// keeps requests that it has not sent, and sends them under the next session when
-// theirs expires (conn.go:435-437, 500).
+// Ran says in which states a request was made: Before it was handed to the client,
+// and After its answer came. If the sessions are equal, that session ran it. If not,
+// either may have: when a session expires, the client sends the requests that are
+// still queued in the next session (conn.go:435-437, 500).
 type Ran struct{ Before, After State }
 
-// Session is the session that ran the request, or 0 when that is not sure.
+// Session returns the session that ran the request, or 0 if that is not certain.
 func (r Ran) Session() int64 {
 	if r.Before.Session == r.After.Session {
 		return r.Before.Session
@@ -97,9 +27,10 @@ func (r Ran) Session() int64 {
 	return 0
 }
 
-// do makes one request of a size, and blocks until it is answered, flushed or the
-// client is closed: whoever can't wait calls it in a goroutine of its own, which
-// then owns the late answer. A request that is too large is not made: *SizeError.
+// do makes one request, which has a size. It blocks until the request is answered or
+// has failed with its connection, or until the client is closed. A caller that can't
+// wait calls do in a goroutine of its own, which then has to deal with a late answer.
+// A request that is too large is not made, and the error is a *SizeError.
 func (c *Conn) do(quorum bool, size int, f func(zc *zk.Conn) error) (Ran, error) {
 	if err := c.fits(size); err != nil {
 		return Ran{}, err
@@ -111,6 +42,8 @@ func (c *Conn) do(quorum bool, size int, f func(zc *zk.Conn) error) (Ran, error)
 	return c.doUnbound(quorum, f)
 }
 
+// doUnbound is do, for requests that are made even if maxOutstanding others wait, and
+// whose size is known to fit.
 func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err error) {
 	c.refresh()
 	c.mu.Lock()
@@ -120,16 +53,15 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	if closed != nil {
 		return ran, closed
 	}
-	c.request.Add(1)
-	start := time.Now()
+	c.requests.Add(1)
+	sent := time.Now()
 	err = f(zc)
 	c.refresh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ran.After = c.state
 	if quorum && proves(err) && ran.Session() != 0 {
-		c.answered = time.Now()
-		c.contact = later(c.contact, start)
+		c.clock.proved(sent, time.Now())
 	}
 	return ran, err
 }
@@ -143,8 +75,8 @@ func (c *Conn) multi(ops ...any) (res []zk.MultiResponse, ran Ran, err error) {
 	return res, ran, err
 }
 
-// Create makes one node for each path, in one transaction if there are
-// several. flags as in package zk. It returns the paths made.
+// Create creates one node for each path, in one transaction if there are several.
+// flags are those of package zk. It returns the paths of the nodes.
 func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, ran Ran, err error) {
 	ops := creates(paths, data, flags, acl)
 	if len(paths) == 1 {
@@ -165,13 +97,13 @@ func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (m
 	return made, ran, nil
 }
 
-// CanCreate returns a *SizeError if Create would.
+// CanCreate returns the *SizeError that Create would return, or nil.
 func (c *Conn) CanCreate(paths []string, data []byte, acl []zk.ACL) error {
 	return c.fits(sizeOf(creates(paths, data, 0, acl)...))
 }
 
-// CreateBeside makes an ephemeral node, in one transaction with a check that
-// another node is there: zk.ErrNoNode if it is not.
+// CreateBeside creates an ephemeral node if another node exists, in one transaction.
+// It fails with zk.ErrNoNode if the other node does not exist.
 func (c *Conn) CreateBeside(node, path string, data []byte, acl []zk.ACL) (Ran, error) {
 	_, ran, err := c.multi(
 		&zk.CheckVersionRequest{Path: node, Version: -1},
@@ -180,7 +112,7 @@ func (c *Conn) CreateBeside(node, path string, data []byte, acl []zk.ACL) (Ran, 
 	return ran, err
 }
 
-// CreateParent makes a container node, or a plain one where the server has no
+// CreateParent creates a container node, or a plain one if the server has no
 // containers.
 func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
 	op := &zk.CreateRequest{Path: path, Acl: acl}
@@ -194,13 +126,13 @@ func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
 	return err
 }
 
-// Delete removes one node, whatever its version.
+// Delete deletes one node, whatever its version.
 func (c *Conn) Delete(path string) (Ran, error) {
 	op := &zk.DeleteRequest{Path: path, Version: -1}
 	return c.do(true, sizeOf(op), func(zc *zk.Conn) error { return zc.Delete(path, -1) })
 }
 
-// DeleteAll removes all of the nodes, whatever their versions, or none.
+// DeleteAll deletes all of the nodes, whatever their versions, or none.
 func (c *Conn) DeleteAll(paths []string) (Ran, error) {
 	ops := make([]any, len(paths))
 	for i, p := range paths {
@@ -210,8 +142,8 @@ func (c *Conn) DeleteAll(paths []string) (Ran, error) {
 	return ran, err
 }
 
-// SetAt writes a node's data if that has the version; -1 is any. zk.ErrBadVersion
-// means that it has another one.
+// SetAt writes a node's data if that has the version; -1 is any. It fails with
+// zk.ErrBadVersion if the data has another version.
 func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ran Ran, err error) {
 	op := &zk.SetDataRequest{Path: path, Data: data, Version: version}
 	ran, err = c.do(true, sizeOf(op), func(zc *zk.Conn) (err error) {
@@ -221,7 +153,9 @@ func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ra
 	return stat, ran, err
 }
 
-// SetAll writes to all of the nodes if each has its version, or to none: zk.ErrBadVersion or zk.ErrNoNode. It returns their new Stats.
+// SetAll writes to all of the nodes if the data of each has its version. Otherwise it
+// writes to none, and fails with zk.ErrBadVersion or zk.ErrNoNode. It returns their new
+// Stats.
 func (c *Conn) SetAll(paths []string, data [][]byte, versions []int32) (stats []zk.Stat, ran Ran, err error) {
 	if len(paths) == 1 {
 		stat, ran, err := c.SetAt(paths[0], data[0], versions[0])
@@ -244,9 +178,9 @@ func (c *Conn) SetAll(paths []string, data [][]byte, versions []int32) (stats []
 	return stats, ran, nil
 }
 
-// Replace makes an ephemeral node and removes another, whose data has the
-// version, in one transaction: zk.ErrNodeExists, zk.ErrNoNode or
-// zk.ErrBadVersion, and nothing is done, if that can't be.
+// Replace creates an ephemeral node and deletes the one at old, if the data of that
+// has the version, in one transaction. Otherwise it does nothing, and fails with
+// zk.ErrNodeExists, zk.ErrNoNode or zk.ErrBadVersion.
 func (c *Conn) Replace(old string, version int32, path string, data []byte, acl []zk.ACL) (Ran, error) {
 	_, ran, err := c.multi(
 		&zk.CreateRequest{Path: path, Data: data, Acl: acl, Flags: zk.FlagEphemeral},
@@ -255,7 +189,7 @@ func (c *Conn) Replace(old string, version int32, path string, data []byte, acl 
 	return ran, err
 }
 
-// Children lists the names below path.
+// Children returns the names below path.
 func (c *Conn) Children(path string) (names []string, ran Ran, err error) {
 	ran, err = c.do(false, sizeRead(path), func(zc *zk.Conn) (err error) {
 		names, _, err = zc.Children(path)
@@ -264,7 +198,7 @@ func (c *Conn) Children(path string) (names []string, ran Ran, err error) {
 	return names, ran, err
 }
 
-// Stat returns the Stat of path; zk.ErrNoNode where there is no node.
+// Stat returns the Stat of a node. It fails with zk.ErrNoNode if there is none.
 func (c *Conn) Stat(path string) (stat *zk.Stat, ran Ran, err error) {
 	ran, err = c.do(false, sizeRead(path), func(zc *zk.Conn) error {
 		ok, st, err := zc.Exists(path)
@@ -286,7 +220,7 @@ func (c *Conn) Get(path string) (data []byte, stat *zk.Stat, err error) {
 	return data, stat, err
 }
 
-// Sync brings the server connected to up to date with its leader.
+// Sync waits until the connected server is up to date with its leader.
 func (c *Conn) Sync(path string) (Ran, error) {
 	return c.do(false, sizeRead(path), func(zc *zk.Conn) error {
 		_, err := zc.Sync(path)
@@ -294,10 +228,10 @@ func (c *Conn) Sync(path string) (Ran, error) {
 	})
 }
 
-// Check asks the quorum, in one transaction, whether all of the nodes exist.
-// An answer, whatever it says, proves that the session lives; gone is the
-// first node that does not exist, or -1. Without permission to read a node
-// nothing is said of those after it.
+// Check asks the quorum, in one transaction, whether all of the nodes exist. Any
+// answer proves that the session lives. gone is the index of the first node that does
+// not exist, or -1. If the session may not read a node, the answer says nothing about
+// the nodes after it.
 func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
 	at, why, ran, err := c.check(paths)
 	if errors.Is(why, zk.ErrNoNode) {
@@ -306,9 +240,9 @@ func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
 	return -1, ran, err
 }
 
-// check is Check, and says which node ended the transaction, and why: of those
-// before it, all exist, and of those after it nothing is known. zk.ErrNoAuth is
-// said of a node that exists.
+// check is Check, and returns which node ended the transaction, and why. The nodes
+// before that one exist; about those after it nothing is known. zk.ErrNoAuth means
+// that the node exists.
 func (c *Conn) check(paths []string) (at int, why error, ran Ran, err error) {
 	ops := make([]any, len(paths))
 	for i, p := range paths {

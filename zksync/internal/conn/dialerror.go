@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// ServerError is how one server failed; Err is nil if it was not tried to an
-// end.
+// ServerError says how one server failed. Err is nil if no try of it has ended.
 type ServerError struct {
 	Server string
 	Err    error
 }
 
-// DialError tells why no session could be had.
+// DialError says why there is no session.
 type DialError struct {
 	Servers []ServerError
 	Err     error // why Dial gave up
@@ -42,7 +41,7 @@ func (e *DialError) Unwrap() []error {
 	return out
 }
 
-// report tells how each server failed.
+// report returns how each server failed.
 func (l *link) report(servers []string) []ServerError {
 	l.mu.Lock()
 	defer l.mu.Unlock()

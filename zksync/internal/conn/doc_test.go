@@ -12,13 +12,22 @@ import (
 	"testing"
 )
 
-// The package's comment names declarations that exist, and lines of the version of
-// the client that is in use.
+// The package comment names declarations that exist, and lines of the version of the
+// client that is in use.
 func TestDocNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	declared := declarations(t, ".", "")
 	for name := range declarations(t, "../queue", "queue.") {
 		declared[name] = true
+	}
+	parts := partsListed(t, "doc.go")
+	for _, part := range parts {
+		if !declarations(t, part[0], "")[part[1]] {
+			t.Errorf("there is no %s in %s", part[1], part[0])
+		}
+	}
+	if len(parts) < 10 {
+		t.Errorf("%d parts in the list", len(parts))
 	}
 	items := 0
 	for _, text := range listed(t, "doc.go") {
@@ -48,16 +57,37 @@ func TestDocNamesWhatExists(t *testing.T) {
 	}
 }
 
-// listed returns the items of the lists in a file's package comment, each in one
-// line.
-func listed(t *testing.T, file string) (items []string) {
+// packageDoc returns the package comment of a file.
+func packageDoc(t *testing.T, file string) *comment.Doc {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := new(comment.Parser).Parse(f.Doc.Text())
-	for _, block := range doc.Content {
+	return new(comment.Parser).Parse(f.Doc.Text())
+}
+
+// partsListed returns the files and types that stand in the table of a file's package
+// comment.
+func partsListed(t *testing.T, file string) (parts [][2]string) {
+	t.Helper()
+	for _, block := range packageDoc(t, file).Content {
+		code, ok := block.(*comment.Code)
+		if !ok {
+			continue
+		}
+		for line := range strings.Lines(code.Text) {
+			fields := strings.Fields(line)
+			parts = append(parts, [2]string{fields[0], fields[1]})
+		}
+	}
+	return parts
+}
+
+// listed returns the items of the lists in a file's package comment, each as one line.
+func listed(t *testing.T, file string) (items []string) {
+	t.Helper()
+	for _, block := range packageDoc(t, file).Content {
 		list, ok := block.(*comment.List)
 		if !ok {
 			continue
@@ -70,14 +100,17 @@ func listed(t *testing.T, file string) (items []string) {
 	return items
 }
 
-// declarations returns the names that the package in a directory declares: those
-// of methods after their type's.
-func declarations(t *testing.T, dir, prefix string) map[string]bool {
+// declarations returns the names that a file declares, or all files in a directory.
+// The name of a method stands after the name of its type.
+func declarations(t *testing.T, where, prefix string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
+	files := []string{where}
+	if !strings.HasSuffix(where, ".go") {
+		var err error
+		if files, err = filepath.Glob(filepath.Join(where, "*.go")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {

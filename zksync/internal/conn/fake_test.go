@@ -18,39 +18,39 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a ZooKeeper that can do what these tests ask of it, and can be told
-// to do it wrong. Connections are pipes, so that it runs in a bubble.
+// fake is a ZooKeeper server that can do what these tests need, and can be made to do
+// it wrong. Its connections are pipes, so that it runs in a bubble.
 type fake struct {
 	timeout time.Duration
-	wg      sync.WaitGroup // two goroutines a connection
+	wg      sync.WaitGroup // two goroutines for each connection
 
 	mu       sync.Mutex
 	zxid     int64
 	session  int64            // the newest one
-	dead     map[int64]bool   // sessions that are over
+	dead     map[int64]bool   // the sessions that are over
 	nodes    map[string]*node // by path
-	count    int              // of nodes made, for sequence numbers
-	peers    []*peer          // every connection there was
+	count    int              // of the nodes created, for sequence numbers
+	peers    []*peer          // one for each connection so far
 	requests []request
-	refuse   error // of each dial
-	// script says what to do with a request; nil: answer.
+	refuse   error // the error of each dial
+	// script says what to do with a request; nil: answer it.
 	script func(p *peer, h wire.RequestHeader) act
-	// hello is what is sent instead of the answer to the connect request.
+	// hello is sent instead of the answer to the connect request.
 	hello []byte
 	cert  *tls.Certificate // nil: no TLS
-	// onSetWatches is told of each SetWatches and its zxid.
+	// onSetWatches is called with each SetWatches and its zxid.
 	onSetWatches func(p *peer, zxid int64)
-	losesWatches bool // those that are set again
+	losesWatches bool // it ignores the watches of SetWatches
 }
 
 type node struct {
 	data    string
 	stat    wire.Stat
 	watches []*peer
-	secret  bool // nobody may read it
+	secret  bool // no session may read it
 }
 
-// request is one that has come, and when.
+// request is a request that has come.
 type request struct {
 	peer int
 	op   wire.Op
@@ -58,12 +58,12 @@ type request struct {
 	size int // in bytes
 }
 
-// act is what a script wants. The zero value is an answer as it should be.
+// act is what a script decides. The zero value is a correct answer.
 type act struct {
 	silent bool
-	code   wire.Code // an error instead of what was asked for
-	raw    []byte    // bytes to send instead of the answer, cut: and no more
-	cut    bool
+	code   wire.Code // answer with this error
+	raw    []byte    // send these bytes instead of the answer
+	cut    bool      // close the connection after the answer
 	delay  time.Duration
 }
 
@@ -73,9 +73,9 @@ type peer struct {
 	n       int // counted from 1
 	conn    net.Conn
 	out     chan []byte
-	done    chan struct{} // closed when it is read no more
+	done    chan struct{} // closed when nothing more is read
 	started time.Time
-	ended   time.Time // when it was read no more
+	ended   time.Time // when reading ended
 	session int64
 	connect wire.ConnectRequest
 }
@@ -101,12 +101,12 @@ func (f *fake) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	return client, nil
 }
 
-// config is one for this server.
+// config returns a configuration for this server.
 func (f *fake) config() Config {
 	return Config{Servers: []string{"one.example:2181"}, Timeout: f.timeout, Dialer: f.dial}
 }
 
-// open dials, and closes at the end of the test.
+// open opens a connection, and closes it at the end of the test.
 func (f *fake) open(t *testing.T) *Conn {
 	t.Helper()
 	c, err := Dial(t.Context(), f.config())
@@ -117,7 +117,7 @@ func (f *fake) open(t *testing.T) *Conn {
 	return c
 }
 
-// end closes a connection and waits for what the server has left to do.
+// end closes a connection and waits for the server's goroutines.
 func (f *fake) end(c *Conn) {
 	c.Close(context.Background())
 	f.cut()
@@ -191,7 +191,7 @@ func (p *peer) greet(payload []byte) {
 	p.out <- wire.AppendFrame(nil, resp.Append(nil))
 }
 
-// serve carries out a request and answers it, or does what the script says.
+// serve carries out a request and answers it, unless the script says otherwise.
 func (p *peer) serve(h wire.RequestHeader, body []byte) {
 	f := p.f
 	f.mu.Lock()
@@ -216,22 +216,22 @@ func (p *peer) serve(h wire.RequestHeader, body []byte) {
 		out = a.raw
 	}
 	if a.delay > 0 {
-		time.Sleep(a.delay) // in a bubble
+		time.Sleep(a.delay) // virtual time
 	}
 	p.out <- out
 	if a.cut {
-		p.out <- nil // after what went before
+		p.out <- nil // closes the connection after what is queued
 	}
 }
 
-// do changes the server under its lock.
+// do changes the server under its mutex.
 func (f *fake) do(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
 }
 
-// times is when requests of a kind came, since start.
+// times returns when requests of a kind came, counted from start.
 func (f *fake) times(op wire.Op, start time.Time) []time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -246,7 +246,7 @@ func (f *fake) times(op wire.Op, start time.Time) []time.Duration {
 
 func (f *fake) countOf(op wire.Op) int { return len(f.times(op, time.Time{})) }
 
-// dials is the number of connections there were.
+// dials returns the number of connections so far.
 func (f *fake) dials() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -282,10 +282,10 @@ var (
 	acl        = zk.WorldACL(zk.PermAll)
 )
 
-// allMute is a script that says nothing, pings and handshakes included.
+// allMute is a script that answers nothing, not even pings and handshakes.
 func allMute(*peer, wire.RequestHeader) act { return act{silent: true} }
 
-// ephemeral makes a node of the session, and returns its path.
+// ephemeral creates a node of the session, and returns its path.
 func ephemeral(t *testing.T, c *Conn, path string) string {
 	t.Helper()
 	made, ran, err := c.Create([]string{path}, []byte("data"), zk.FlagEphemeral, acl)

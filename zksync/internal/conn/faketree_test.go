@@ -43,7 +43,7 @@ func (p *peer) run(op wire.Op, body []byte, e *wire.Encoder) wire.Code {
 		if f.onSetWatches != nil {
 			f.onSetWatches(p, zxid)
 		}
-		for _, path := range d.Strings() { // those on data
+		for _, path := range d.Strings() { // the watches on data
 			if n := f.nodes[path]; n != nil && !f.losesWatches {
 				n.watches = append(n.watches, p)
 			}
@@ -98,8 +98,8 @@ func (f *fake) children(path string) []string {
 	return names
 }
 
-// multi does checks, creates and deletes. It undoes none that went well: no test
-// asks for that.
+// multi carries out checks, creates and deletes. If one fails, it does not undo those
+// before: no test needs that.
 func (p *peer) multi(d *wire.Decoder, e *wire.Encoder) wire.Code {
 	f := p.f
 	f.zxid++
@@ -126,7 +126,7 @@ func (p *peer) multi(d *wire.Decoder, e *wire.Encoder) wire.Code {
 			r.code = f.check(path)
 		}
 		if failed {
-			r.code = -2 // as those are told that come after the one that failed
+			r.code = -2 // as ZooKeeper answers for the operations after the one that failed
 		}
 		failed = failed || r.code != 0
 		results = append(results, r)
@@ -147,7 +147,7 @@ func (p *peer) multi(d *wire.Decoder, e *wire.Encoder) wire.Code {
 	return 0
 }
 
-// check looks for a node first, and for the permission to read it then.
+// check checks that a node exists, and then that it may be read.
 func (f *fake) check(path string) wire.Code {
 	switch n := f.nodes[path]; {
 	case n == nil:

@@ -1,76 +1,71 @@
 package conn
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// A client of the program's has no ordered feed of events, only a channel for each
-// time that a watch is asked for. It keeps them all until an event comes, and sets the
-// watch again on each new connection (conn.go:577-656, 883-891). So there is one
-// channel for each path, for as long as no event comes: after a reconnect the node is
-// only read, and the channel that there is serves the new Watch.
+// feed brings the events of a program's client to the watches.
+//
+// Such a client has no ordered stream of events, but a new channel for each request
+// that sets a watch. It keeps all of them until an event comes, and sets the watch
+// again on each new connection (conn.go:577-656, 883-891). So the feed uses one
+// channel for each key until its event comes. After a reconnect the node is only
+// read, and the channel that there is serves the new Watch.
+type feed struct {
+	watches *watches
+	timeout time.Duration                       // T
+	life    context.Context                     // the goroutines end with it
+	start   func(func())                        // starts a goroutine
+	stat    func(path string) (*zk.Stat, error) // reads a node
+}
 
-// followLocked has the events of a watch on a foreign client brought to it: by the
-// channel that was got with it, or, if fed, by the one that there was.
-func (c *Conn) followLocked(w *Watch, fed bool, events <-chan zk.Event) {
-	over, _ := w.Over()
+// follow brings the event of a watch to it: from its own channel, or from the one
+// that its key had before, if hasChannel.
+func (f *feed) follow(w *Watch, hasChannel bool, events <-chan zk.Event) {
 	switch {
-	case c.closed:
-	case fed && w.err == nil && !over:
-		w.look = time.AfterFunc(c.timeout/6, func() { c.lookAgain(w) })
+	case hasChannel:
+		f.watches.schedule(w, f.timeout/6, func() { f.lookAgain(w) })
 	case events != nil:
-		if _, is := c.fed[w.key]; !is { // else that channel's goroutine does
-			c.fed[w.key] = struct{}{}
-			c.wg.Add(1)
-			go c.forward(w.key, events)
-		}
+		f.watches.addChannel(w.key, func() {
+			f.start(func() { f.forward(w.key, events) })
+		})
 	}
 }
 
-// forward brings the event of a channel to the watch that there is by then.
-func (c *Conn) forward(key watchKey, events <-chan zk.Event) {
-	defer c.wg.Done()
+// forward waits for the event of a channel, and ends the watch that has the key by
+// then.
+func (f *feed) forward(key watchKey, events <-chan zk.Event) {
 	select {
 	case ev := <-events:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.fed, key)
 		if ev.Type == zk.EventNotWatching {
 			ev.Type = 0
 		}
-		if w := c.watches[key]; w != nil {
-			c.endLocked(w, ev.Type)
-		}
-	case <-c.life.Done():
+		f.watches.channelFired(key, ev.Type)
+	case <-f.life.Done():
 	}
 }
 
-// lookAgain reads the node of a watch that the client was to set again, once it has
-// had the time to: a change between the first read and then may be told to nobody,
-// since the client asks for what came after its last answer (conn.go:614). It may
-// have failed to set it, too, and keeps the connection nevertheless (conn.go:636-642):
-// so the node is read each T for as long as the watch serves. No goroutine waits
-// meanwhile, and the end of the watch stops it.
-func (c *Conn) lookAgain(w *Watch) {
-	event := zk.EventType(0)
-	stat, _, err := c.Stat(w.Path)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// lookAgain reads the node of a watch that relies on an older channel, and ends the
+// watch if the node has changed. It runs first at T/6, when the client has had the time
+// to set its watches again. A change before that may never be reported, since the
+// client asks only for changes after its last answer (conn.go:614). The client may even
+// fail to set the watches, and keeps the connection nevertheless (conn.go:636-642). So
+// lookAgain runs every T until the watch is over. A timer runs it, so that no goroutine
+// waits in between.
+func (f *feed) lookAgain(w *Watch) {
+	stat, err := f.stat(w.Path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		event = zk.EventNodeDeleted
+		f.watches.end(w, zk.EventNodeDeleted)
 	case err == nil && w.key.children && stat.Pzxid != w.Stat.Pzxid:
-		event = zk.EventNodeChildrenChanged
+		f.watches.end(w, zk.EventNodeChildrenChanged)
 	case err == nil && !w.key.children && stat.Mzxid != w.Stat.Mzxid:
-		event = zk.EventNodeDataChanged
+		f.watches.end(w, zk.EventNodeDataChanged)
 	default:
-		if over, _ := w.Over(); !over {
-			w.look.Reset(c.timeout)
-		}
-		return
+		f.watches.reschedule(w, f.timeout)
 	}
-	c.endLocked(w, event)
 }

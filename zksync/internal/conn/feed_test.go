@@ -15,7 +15,93 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// channels is how many channels for events a client keeps. Nothing may be going on.
+// The feed reads the node of a watch that has no channel of its own: first after T/6,
+// and then every T until the node has changed.
+func TestFeed(t *testing.T) {
+	same := &zk.Stat{Mzxid: 5, Pzxid: 5}
+	for name, test := range map[string]struct {
+		key   watchKey
+		stat  *zk.Stat
+		err   error
+		event zk.EventType // the event that ends the watch; 0: none does
+	}{
+		"Same":            {dataKey, same, nil, 0},
+		"SameChildren":    {childrenKey, same, nil, 0},
+		"Error":           {dataKey, nil, zk.ErrConnectionClosed, 0},
+		"Gone":            {dataKey, nil, zk.ErrNoNode, zk.EventNodeDeleted},
+		"Data":            {dataKey, &zk.Stat{Mzxid: 6, Pzxid: 5}, nil, zk.EventNodeDataChanged},
+		"OnlyData":        {childrenKey, &zk.Stat{Mzxid: 6, Pzxid: 5}, nil, 0},
+		"Children":        {childrenKey, &zk.Stat{Mzxid: 5, Pzxid: 6}, nil, zk.EventNodeChildrenChanged},
+		"OnlyChildren":    {dataKey, &zk.Stat{Mzxid: 5, Pzxid: 6}, nil, 0},
+		"ChildrenAndGone": {childrenKey, nil, zk.ErrNoNode, zk.EventNodeDeleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table := newWatches()
+				w, _, _ := table.get(test.key)
+				w.Stat = *same
+				start := time.Now()
+				var looks []time.Duration
+				f := &feed{watches: table, timeout: T, life: t.Context(), start: func(f func()) { go f() },
+					stat: func(string) (*zk.Stat, error) {
+						if looks = append(looks, time.Since(start)); len(looks) == 3 {
+							return test.stat, test.err
+						}
+						return same, nil
+					}}
+				f.follow(w, true, nil)
+				time.Sleep(4 * T)
+				synctest.Wait()
+				over, _ := w.Over()
+				want := 4
+				if test.event != 0 {
+					want = 3
+				}
+				if len(looks) != want || looks[0] != T/6 || looks[2] != T/6+2*T || over != (test.event != 0) || w.event != test.event {
+					t.Errorf("looks after %v, over %v with event %v", looks, over, w.event)
+				}
+				table.close()
+			})
+		})
+	}
+}
+
+// The event of a channel ends the watch. The client also reports the end of the session
+// on the channel, which ends the watch without an event. A watch that could not be set
+// waits for nothing.
+func TestFeedOfAChannel(t *testing.T) {
+	for name, test := range map[string]struct{ sent, want zk.EventType }{
+		"Deleted": {zk.EventNodeDeleted, zk.EventNodeDeleted},
+		"Expired": {zk.EventNotWatching, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table := newWatches()
+				f := &feed{watches: table, timeout: T, life: t.Context(), start: func(f func()) { go f() },
+					stat: func(string) (*zk.Stat, error) { t.Error("the node is read"); return nil, nil }}
+				failed, _, _ := table.get(childrenKey)
+				table.answered(failed, 1, errors.New("no answer"), false)
+				f.follow(failed, true, nil)
+				f.follow(failed, false, nil)
+
+				w, _, _ := table.get(dataKey)
+				events := make(chan zk.Event, 1)
+				f.follow(w, false, events)
+				time.Sleep(T)
+				if over, _ := w.Over(); over {
+					t.Error("over before its event")
+				}
+				events <- zk.Event{Type: test.sent}
+				synctest.Wait()
+				if over, _ := w.Over(); !over || w.event != test.want {
+					t.Errorf("over %v, with event %v", over, w.event)
+				}
+			})
+		})
+	}
+}
+
+// channels returns how many channels for events a client keeps. The client must be idle.
 func channels(zc *zk.Conn) (n int) {
 	for it := reflect.ValueOf(zc).Elem().FieldByName("watchers").MapRange(); it.Next(); {
 		n += it.Value().Len()
@@ -23,17 +109,17 @@ func channels(zc *zk.Conn) (n int) {
 	return n
 }
 
-// running is how many goroutines there are, counted while the world stands still:
-// runtime.NumGoroutine counts some that have ended as running, by the dozen, while
-// the runtime moves its records of them.
+// running returns the number of goroutines, counted while the runtime stops them all.
+// runtime.NumGoroutine is not exact: it counts dozens that have ended, while the runtime
+// moves its records of them.
 func running() int {
 	all := make([]runtime.StackRecord, 10_000)
 	n, _ := runtime.GoroutineProfile(all)
 	return n
 }
 
-// Each reconnect has everybody watch again what was watched before. On a client of the
-// program's that costs no more of it, nor of us.
+// After each reconnect all watches are requested again. With a program's client that
+// adds neither channels nor goroutines.
 func TestForeignWatchesDoNotPileUp(t *testing.T) {
 	const paths, times = 20, 50
 	bubble(t, "", func(t *testing.T) {
@@ -67,7 +153,7 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 			f.cut()
 			time.Sleep(2 * time.Second) // the client's own pause
 		}
-		// The channels that were kept bring the events.
+		// The old channels bring the events.
 		for _, node := range nodes {
 			w, err := c.Watch(node)
 			if err != nil {
@@ -76,7 +162,7 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 			f.do(func() { f.remove(node) })
 			<-w.Done()
 			if _, deleted := w.Over(); !deleted {
-				t.Errorf("the end of %s was not told", node)
+				t.Errorf("the end of %s was not reported", node)
 			}
 		}
 		synctest.Wait()
@@ -86,8 +172,8 @@ func TestForeignWatchesDoNotPileUp(t *testing.T) {
 	})
 }
 
-// inherits returns a watch that a client of the program's has from the connection
-// before, and did not set again.
+// inherits returns a watch that relies on the channel of the connection before, and
+// that a program's client has not set again.
 func inherits(t *testing.T) (*fake, *Conn, *Watch) {
 	t.Helper()
 	f := newFake(T)
@@ -112,8 +198,8 @@ func inherits(t *testing.T) (*fake, *Conn, *Watch) {
 	return f, c, w
 }
 
-// The client may set a watch again as of an answer that came after the change: the
-// node is looked at once more.
+// The client may set a watch again as of an answer that came after a change. So the
+// node is read once more.
 func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(f *fake)
@@ -135,8 +221,8 @@ func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// The client may fail to set its watches again, and keep the connection: the node is
-// looked at for as long as the watch serves, at a bounded rate, and not longer.
+// The client may fail to set its watches again, and keep the connection. So the node is
+// read every T until the watch is over, and not longer.
 func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 	const times = 5
 	for name, ends := range map[string]func(f *fake, c *Conn){
@@ -146,7 +232,7 @@ func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f, c, w := inherits(t)
-			// An answer that says nothing does not end it.
+			// An error that says nothing about the node does not end the watch.
 			f.do(func() {
 				f.script = func(_ *peer, h wire.RequestHeader) (a act) {
 					if h.Op == wire.OpExists {
@@ -178,75 +264,4 @@ func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// That the program has closed its client is found out, soon, and ends every wait; a
-// client that is only cut off is not taken for closed, whatever it is asked.
-func TestClosedForeignClient(t *testing.T) {
-	bubble(t, "Closed", func(t *testing.T) {
-		for _, refused := range []bool{false, true} {
-			f := newFake(T)
-			zc, c := foreignUntil(t, f)
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			l := newTold()
-			c.Guard([]string{ephemeral(t, c, "/node")}, 1, l.lost)
-			if refused {
-				f.do(func() { f.refuse = errRefused })
-				f.cut()
-				time.Sleep(time.Second)
-			}
-			zc.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), T/6)
-			for {
-				if _, err := c.Await(ctx); errors.Is(err, ErrClientClosed) && errors.Is(err, ErrClosed) {
-					break
-				} else if err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Millisecond)
-			}
-			cancel()
-			if _, _, err := c.Create([]string{"/x"}, nil, 0, acl); !errors.Is(err, ErrClientClosed) {
-				t.Errorf("Create: %v", err)
-			}
-			if at := l.at(t, ErrNoContact); at != T/2 {
-				t.Errorf("lost after %v, want %v", at, T/2)
-			}
-			c.Close(t.Context())
-			if _, err := c.Await(t.Context()); !errors.Is(err, ErrClosed) || errors.Is(err, ErrClientClosed) {
-				t.Errorf("after Close: %v", err)
-			}
-			f.cut()
-			f.wg.Wait()
-		}
-	})
-	bubble(t, "ComesAndGoes", func(t *testing.T) {
-		f := newFake(T)
-		_, c := foreign(t, f, nil)
-		for i := range 200 {
-			f.do(func() {
-				f.refuse = []error{nil, errRefused}[i%2]
-				f.script = []func(*peer, wire.RequestHeader) act{nil, allMute, func(*peer, wire.RequestHeader) act { return act{cut: true} }}[i%3]
-			})
-			f.cut()
-			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
-		}
-		f.do(func() { f.refuse, f.script = nil, nil })
-		if _, err := c.Await(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// foreignUntil is foreign for a client that the test closes.
-func foreignUntil(t *testing.T, f *fake) (*zk.Conn, *Conn) {
-	t.Helper()
-	zc, _, err := zk.Connect([]string{"127.0.0.1:2181"}, T, zk.WithDialer(f.dial), zk.WithLogInfo(false),
-		zk.WithLogger(quiet{newConn(Config{}).Logger()}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zc, Adapt(zc, Config{Timeout: T})
 }

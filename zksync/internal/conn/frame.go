@@ -14,31 +14,31 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// maxFrame bounds an answer. It is far above what servers send: a list of a
-// million children has to arrive. A smaller limit would end the connection, and
-// the same request would be tried again for ever.
+// maxFrame bounds an answer. It is far above what servers send, as a list of a million
+// children has to arrive: a limit ends the connection, and a request whose answer is
+// larger would be repeated for ever.
 const maxFrame = 128 << 20
 
-// keepFrame bounds the buffer kept from frame to frame.
+// keepFrame bounds the buffer that is kept from one frame to the next.
 const keepFrame = 16 << 10
 
-// framed stands between the client and the socket. Each of its jobs meets a
-// defect of the client, see the package's comment. It hands the client whole,
-// well-formed frames only, because bad ones crash the client's decoder. It bounds
-// the handshake, whose second half the client reads without a deadline. It sends
-// the credentials within the handshake, because the client's own way can lock the
-// client up. It keeps count of the zxids in the client's place, because the
-// client sets its watches again as of the wrong zxid.
+// framed stands between the client and the socket. Each of its tasks meets a defect
+// of the client that the package's comment names. It passes only whole and well-formed
+// frames to the client, because others crash the client's decoder. It bounds the
+// handshake, whose second half the client reads without a deadline. It sends the
+// credentials within the handshake, because the client can lock up when it sends them.
+// It keeps the last zxid in place of the client, because the client sets its watches
+// again as of the wrong one.
 type framed struct {
-	net.Conn // what the client's bytes go to: TCP or TLS
-	raw      net.Conn
+	net.Conn          // TCP or TLS
+	raw      net.Conn // TCP
 	l        *link
 	addr     string
 	limit    time.Duration // for the handshake
 
 	br  *bufio.Reader
-	in  []byte // the frame being handed out, with its length before it
-	off int
+	in  []byte // the frame that the client is reading, with its length before it
+	off int    // how much of in the client has read
 
 	mu       sync.Mutex
 	ready    bool              // the handshake is over
@@ -46,7 +46,7 @@ type framed struct {
 	deadline time.Time         // the client's read deadline
 	ops      map[int32]wire.Op // requests without an answer
 	request  wire.ConnectRequest
-	sent     time.Time // when the connect request was
+	sent     time.Time // when the connect request was sent
 }
 
 func newFramed(l *link, raw, conn net.Conn, addr string, limit time.Duration) *framed {
@@ -54,7 +54,7 @@ func newFramed(l *link, raw, conn net.Conn, addr string, limit time.Duration) *f
 		br: bufio.NewReader(conn), ops: make(map[int32]wire.Op)}
 }
 
-// cut closes the socket itself: closing TLS would try to say goodbye first.
+// cut closes the socket itself: closing TLS would try to send an alert first.
 func (f *framed) cut() { f.raw.Close() }
 
 func (f *framed) Close() error {
@@ -62,8 +62,8 @@ func (f *framed) Close() error {
 	return f.Conn.Close()
 }
 
-// SetReadDeadline keeps the client's deadline for after the handshake: its own
-// for the handshake is 6.67 T, and none for the second half.
+// SetReadDeadline keeps the client's deadline until after the handshake. For the
+// handshake the client sets 6.67 T, and no deadline for its second half.
 func (f *framed) SetReadDeadline(t time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *framed) SetReadDeadline(t time.Time) error {
 	return f.Conn.SetReadDeadline(t)
 }
 
-// Write sends one of the client's frames: it writes each with a single call.
+// Write sends one of the client's frames. The client writes each with a single call.
 func (f *framed) Write(p []byte) (int, error) {
 	if len(p) < wire.FrameHeader {
 		return f.Conn.Write(p)
@@ -85,7 +85,7 @@ func (f *framed) Write(p []byte) (int, error) {
 	if f.sent.IsZero() {
 		f.sent = time.Now()
 		_ = f.Conn.SetReadDeadline(f.sent.Add(f.limit))
-		_ = f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client takes it off
+		_ = f.Conn.SetWriteDeadline(f.sent.Add(f.limit)) // the client removes it later
 		p = bytes.Clone(p)
 		payload = p[wire.FrameHeader:]
 		wire.SetLastZxidSeen(payload, f.l.seen.Load())
@@ -94,10 +94,9 @@ func (f *framed) Write(p []byte) (int, error) {
 		f.ops[h.Xid] = h.Op
 		told = f.l.c.outbox.told(h.Op, payload)
 		if h.Op == wire.OpSetWatches {
-			// The client writes the zxid of the last answer. That answer may
-			// have come after the events that were missed, and the servers
-			// would not send them again. What had been seen when the
-			// connection was made is right.
+			// The client writes the zxid of its last answer. That answer may have
+			// come after the events that were missed, and the servers would not
+			// send these again. The zxid of the connect request is right.
 			p = bytes.Clone(p)
 			wire.SetRelativeZxid(p[wire.FrameHeader:], f.request.LastZxidSeen)
 		}
@@ -121,14 +120,14 @@ func (f *framed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads the next frame for the client.
+// fill reads the next frame.
 func (f *framed) fill() error {
 	f.mu.Lock()
 	ready := f.ready
 	f.mu.Unlock()
 	buf := f.in
 	if cap(buf) > keepFrame {
-		buf = nil // don't keep a long list's room
+		buf = nil // free the memory of a long list
 	}
 	f.in, f.off = nil, 0
 	frame, err := wire.ReadFrame(f.br, buf, maxFrame)
@@ -151,7 +150,7 @@ func (f *framed) fill() error {
 	return nil
 }
 
-// check refuses what the client would misread or crash on.
+// check refuses a frame that the client would misread, or that would crash it.
 func (f *framed) check(payload []byte) error {
 	h, body, err := wire.ParseReplyHeader(payload)
 	if err == nil && h.Xid == wire.XidEvent {
@@ -173,7 +172,7 @@ func (f *framed) check(payload []byte) error {
 	return err
 }
 
-// handshake judges the connect answer and sends the credentials.
+// handshake checks the answer to the connect request and sends the credentials.
 func (f *framed) handshake(payload []byte) error {
 	resp, err := wire.ParseConnectResponse(payload)
 	if err == nil {
@@ -183,7 +182,7 @@ func (f *framed) handshake(payload []byte) error {
 		return fmt.Errorf("malformed answer to the connect request: %w", err)
 	}
 	if resp.SessionID == 0 {
-		f.l.seen.Store(0) // as the client does: the next session begins anew
+		f.l.seen.Store(0) // as the client does: the next session has seen nothing
 	} else if err := f.authenticate(); err != nil {
 		return err
 	}
@@ -200,6 +199,7 @@ func (f *framed) handshake(payload []byte) error {
 	return f.Conn.SetReadDeadline(f.deadline)
 }
 
+// authenticate sends the credentials and waits for the answers.
 func (f *framed) authenticate() error {
 	for _, a := range f.l.c.cfg.Auth {
 		frame := wire.AppendFrame(nil, wire.AuthRequest(nil, a.Scheme, a.Cred))
@@ -226,7 +226,7 @@ func (f *framed) authenticate() error {
 	return nil
 }
 
-// fail counts a try that never came to a session, once.
+// fail records, once, that the connection has ended before it had a session.
 func (f *framed) fail(err error) {
 	f.mu.Lock()
 	count := !f.ready && !f.failed

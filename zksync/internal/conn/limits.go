@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// shorter is the session timeout that everything follows which has to be done
-// with before a session is over: the smaller of what was asked for and what the
-// servers have granted.
+// shorter returns the smaller of the requested and the granted session timeout.
+// It bounds all that has to end before a session is over.
 func (c *Conn) shorter() time.Duration {
 	if granted := time.Duration(c.granted.Load()); granted > 0 {
 		return min(granted, c.cfg.Timeout)
@@ -15,8 +14,8 @@ func (c *Conn) shorter() time.Duration {
 	return c.cfg.Timeout
 }
 
-// pauseLocked is the back-off before the next try: none until every server was
-// tried once, then 20 ms, doubling, up to a sixth of T or a second.
+// pauseLocked returns how long to wait before the next dial: no time until every
+// server was tried once, then 20 ms, doubled in each round, up to T/6 or a second.
 func (l *link) pauseLocked() time.Duration {
 	round := l.fails / len(l.addrs)
 	if round == 0 {
@@ -27,17 +26,18 @@ func (l *link) pauseLocked() time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// slowest bounds a dial, and then a handshake, whatever the session timeout is: a
-// server that takes no less for them is none, and others may be waiting.
+// slowest bounds a dial, and then a handshake, whatever the session timeout is. A
+// server that needs more is of no use, and another one may be faster.
 const slowest = 5 * time.Second
 
-// longestTry is the longest that a dial, and then a handshake, may take where the
+// longestTry is the longest time that a dial, and then a handshake, may take if the
 // session timeout is t.
 func longestTry(t time.Duration) time.Duration { return min(max(t, time.Second), slowest) }
 
-// limitLocked bounds a dial, and then the handshake. It starts low, so that a
-// silent server costs a hold little of its T/2 and a first dial little of its ctx;
-// it grows with each round, so that a slow server is reached in the end.
+// limitLocked returns how long the next dial, and then the handshake, may take. It
+// starts low: a server that does not answer should cost a hold little of its T/2, and
+// a first dial little of its ctx. It grows with each round, so that a slow server is
+// reached in the end.
 func (l *link) limitLocked() time.Duration {
 	t := l.c.shorter()
 	round := min(l.fails/len(l.addrs), 10)
@@ -48,13 +48,12 @@ func (l *link) limitLocked() time.Duration {
 	return min(max(t/12, 100*time.Millisecond)<<round, max(t/3, time.Second), slowest)
 }
 
-// watchdog replaces a client that has locked up: it has had no session, and has
-// not tried to get one, for longer than a pause, a dial and a handshake take. First
-// the client's session counts as over, so that whoever holds a lock is told. Then
-// the client is closed, and its dialer refuses for good: it could come back to life
-// and carry out the creates that it has queued.
+// watchdog replaces a client that has locked up: it has had no session, and has not
+// tried to get one, for longer than a pause, a dial and a handshake take. First the
+// client's session is declared over, so that the holders of locks learn of it. Then
+// the client is closed, and its dialer refuses from then on. Otherwise the client
+// could recover and carry out the creates that it has queued.
 func (c *Conn) watchdog() {
-	defer c.wg.Done()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -2,89 +2,86 @@ package conn
 
 import "time"
 
-// prober decides when the session's life is to be proven, and when a connection is
-// to be given up because nothing proves it. It knows no clock and no connection: it
-// goes by what it is shown. The zero value has proven nothing yet.
+// prober decides when to prove that the session lives, and when to give a connection
+// up because no proof comes. It reads no clock and makes no request: it decides from
+// a view. The zero value has begun no round.
 type prober struct {
-	began time.Time // the newest round of probes
-	asked uint64    // the connection it began on; 0: there was none yet
-	open  bool      // parts of it have no answer
-	on    uint64    // the connection that they are waited for on
-	since time.Time // they may be waited for there
-	cut   bool      // that connection was given up for them
+	began      time.Time // when the newest round of probes began
+	beganEpoch uint64    // the connection on which that round began; 0: no round yet
+	pending    bool      // some of its requests have no answer
+	waitEpoch  uint64    // the connection on which their answers are awaited
+	waitSince  time.Time // since when they are awaited there
+	gaveUp     bool      // that connection was given up because of them
 }
 
-// sight is what a prober is shown.
-type sight struct {
-	now      time.Time
-	timeout  time.Duration // T
-	up       bool
-	epoch    uint64    // of the connection
-	contact  time.Time // sending of the last quorum write that was answered
-	answered time.Time // when that answer came
-	nodes    bool      // there is something to ask for
+// view is what a prober decides from.
+type view struct {
+	now   time.Time
+	clock quorumClock
+	up    bool
+	epoch uint64 // of the connection
+	nodes bool   // there are nodes to check
 }
 
-// step is what a prober wants done.
+// step is what a prober decides.
 type step struct {
-	ask  bool          // begin a round, all parts together
-	cut  bool          // give the connection up
-	wait time.Duration // look again then, unless something changes before
+	probe bool          // begin a round
+	cut   bool          // give the connection up
+	wait  time.Duration // decide again after that time, or when something changes
 }
 
-// next begins a round each T/6, and at once on a new connection. A connection is
-// given up when something was sent on it and nothing at all was answered for T/6: a
-// round may take longer than that, as long as answers come.
-func (p prober) next(v sight) (prober, step) {
+// next begins a round every T/6, and at once on a new connection. It gives a
+// connection up when a request has waited on it for T/6, and no request at all was
+// answered in that time. A round may take longer than T/6 while answers come.
+func (p prober) next(v view) (prober, step) {
 	var do step
-	t := v.timeout / 6
+	sixth := v.clock.timeout / 6
 	if p.began.IsZero() {
-		p.began = v.contact
+		p.began = v.clock.contact
 	}
-	due := p.began.Add(t)
-	if p.asked != 0 && p.asked != v.epoch {
-		due = v.now // say at once that we live
+	due := p.began.Add(sixth)
+	if p.beganEpoch != 0 && p.beganEpoch != v.epoch {
+		due = v.now // prove at once that the session lives
 	}
 	switch {
-	case p.open && p.on != v.epoch && v.up:
-		p.on, p.since, p.cut = v.epoch, v.now, false
-	case !p.open && v.up && v.nodes && !v.now.Before(due):
-		do.ask = true
-		p.began, p.asked, p.open = v.now, v.epoch, true
-		p.on, p.since, p.cut = v.epoch, v.now, false
+	case p.pending && p.waitEpoch != v.epoch && v.up:
+		p = p.await(v)
+	case !p.pending && v.up && v.nodes && !v.now.Before(due):
+		do.probe = true
+		p.began, p.beganEpoch, p.pending = v.now, v.epoch, true
+		p = p.await(v)
 	}
-	silent := later(p.since, v.answered).Add(t)
-	waits := p.open && !p.cut && v.up
-	if waits && !v.now.Before(silent) {
-		do.cut, p.cut, waits = true, true, false
+	waits := p.pending && !p.gaveUp && v.up
+	patience := latest(p.waitSince, v.clock.answered).Add(sixth)
+	if waits && !v.now.Before(patience) {
+		do.cut, p.gaveUp, waits = true, true, false
 	}
-	at := v.contact.Add(patience(v.timeout)) // the loss
+	at := v.clock.lossDue()
 	if waits {
-		at = sooner(at, silent, v.now)
+		at = sooner(at, patience, v.now)
 	}
-	if !p.open && v.up {
+	if !p.pending && v.up {
 		at = sooner(at, due, v.now)
 	}
 	if do.wait = at.Sub(v.now); do.wait <= 0 {
-		do.wait = t
+		do.wait = sixth
 	}
 	return p, do
 }
 
-// over notes that the round has ended.
-func (p prober) over() prober {
-	p.open = false
+// await notes that the answers are awaited on the connection in view from now on.
+func (p prober) await(v view) prober {
+	p.waitEpoch, p.waitSince, p.gaveUp = v.epoch, v.now, false
 	return p
 }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
+// roundEnded notes that no request of the round waits any more.
+func (p prober) roundEnded() prober {
+	p.pending = false
+	return p
 }
 
-// sooner returns the first of two times, not counting one that has passed.
+// sooner returns the earlier of two times, and b if a has passed by now.
 func sooner(a, b, now time.Time) time.Time {
 	if b.Before(a) || !a.After(now) {
 		return b

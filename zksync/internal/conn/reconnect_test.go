@@ -11,8 +11,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// adapted is a client of the program's with two addresses, which connects at once
-// after a connection has ended, and what is known of it.
+// adapted returns a program's client that has two addresses, so that it connects at once
+// after a connection has ended, and the Conn that uses it.
 func adapted(t *testing.T) (*zktest.Server, *zk.Conn, *Conn) {
 	t.Helper()
 	srv := zktest.Run(t)
@@ -35,8 +35,8 @@ func adapted(t *testing.T) (*zktest.Server, *zk.Conn, *Conn) {
 	return srv, zc, c
 }
 
-// The client loses its session and the next one, too, before anybody looks. What the
-// second has proven says nothing of the first.
+// The client loses its session, and also the connection of the next one, before the
+// Conn looks. The proof of the second session does not count for the first.
 func TestForeignSessionThatIsOverDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _, c := adapted(t)
@@ -67,8 +67,8 @@ func TestForeignSessionThatIsOverDoesNotCount(t *testing.T) {
 	})
 }
 
-// A connection that ends and is replaced at once, on another server, is seen: its
-// watches end, as the client may have missed what happened between.
+// The Conn notices a connection that was replaced at once by one to another server. The
+// watches end, as the client may have missed events in between.
 func TestForeignReconnectIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, zc, c := adapted(t)

@@ -11,8 +11,8 @@ import (
 // defaultPort is ZooKeeper's client port.
 const defaultPort = "2181"
 
-// ParseServers checks a server list and completes each entry to host:port. A
-// port left out is 2181; an IPv6 address may come bare or in brackets.
+// ParseServers checks a list of servers and completes each to host:port. The default
+// port is 2181. An IPv6 address may stand in brackets or without them.
 func ParseServers(servers []string) ([]string, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("the server list is empty")
@@ -39,7 +39,7 @@ func parseServer(s string) (string, error) {
 	case strings.ContainsAny(s, " \t\r\n"):
 		return "", errors.New("contains white space")
 	}
-	if net.ParseIP(s) != nil { // a bare address, perhaps full of colons
+	if net.ParseIP(s) != nil { // the colons of IPv6 are not those before a port
 		return net.JoinHostPort(s, defaultPort), nil
 	}
 	host, port, err := net.SplitHostPort(s)

@@ -10,10 +10,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// SetWatches goes out with what had been seen when the connection was made, not
-// what has been seen since. The client itself is told of no zxid: it would read
-// the last one in one goroutine while another writes it, which the race detector
-// sees here.
+// SetWatches is sent with the zxid of the connect request, and not with that of a later
+// answer. The client itself sees no zxid: it would read the last one in one goroutine
+// while another writes it, which the race detector would report here.
 func TestSetWatchesZxid(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -22,7 +21,7 @@ func TestSetWatchesZxid(t *testing.T) {
 		if _, err := c.Watch("/node"); err != nil {
 			t.Fatal(err)
 		}
-		// A list that comes before them moves the client's zxid.
+		// A list that is answered before SetWatches would change the client's zxid.
 		var zxids []int64
 		f.do(func() {
 			f.onSetWatches = func(p *peer, zxid int64) { zxids = append(zxids, zxid-p.connect.LastZxidSeen) }
@@ -80,7 +79,7 @@ func TestSetWatchesZxid(t *testing.T) {
 			}
 		})
 	})
-	// A frame as the client writes it, whatever it says.
+	// The frames of the client, without a server.
 	var sent bytes.Buffer
 	l := &link{c: newConn(Config{Timeout: T})}
 	fr := newFramed(l, nil, writerConn{&sent}, "x", time.Second)

@@ -6,10 +6,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// SizeError says that a request was not sent because it is too large: the client
-// ends the process where a transaction's operation begins at the very end of its
-// buffer (structs.go:418 and 501-506 there), and a server ends the connection over a
-// request that it does not take.
+// SizeError is the error of a request that was not sent because it is too large. If an
+// operation of a transaction begins at the very end of the client's buffer, the client
+// ends the process (structs.go:418, 501-506). A server ends the connection on which a
+// request comes that is too large for it.
 type SizeError struct {
 	Size  int // of the request, in bytes
 	Limit int // of requests
@@ -20,17 +20,18 @@ func (e *SizeError) Error() string {
 }
 
 const (
-	// serverLimit is the largest request that a server takes unless it is set up
-	// otherwise: ZooKeeper's jute.maxbuffer. A client of the program's holds more,
-	// 1.5 MiB unless the program has set it.
+	// serverLimit is the largest request that a server accepts by default:
+	// ZooKeeper's jute.maxbuffer. The buffer of a program's client is larger, 1.5 MiB
+	// unless the program has set it.
 	serverLimit = 0xfffff
 
-	// clientLimit is the largest request that is handed to our own clients. It is
-	// less than their buffer holds, behind the length before each request.
+	// clientLimit is the largest request that a client of the Conn's own gets. It
+	// fits into the client's buffer, together with the length before each request.
 	clientLimit = sendBuffer - 1<<10
 )
 
-// fits returns a *SizeError for a request with that many bytes after its header.
+// fits returns a *SizeError if a request with that many bytes after its header is too
+// large.
 func (c *Conn) fits(body int) error {
 	if size := sizeHeader + body; size > c.limit {
 		return &SizeError{Size: size, Limit: c.limit}
@@ -38,7 +39,7 @@ func (c *Conn) fits(body int) error {
 	return nil
 }
 
-// What parts of a request take.
+// The sizes of parts of a request, in bytes.
 const (
 	sizeHeader = 8 // xid and kind of the request
 	sizeInt    = 4
@@ -47,7 +48,7 @@ const (
 
 func sizeText(s string) int { return sizeInt + len(s) }
 
-// sizeOf is the size of a request that does one operation, or several in one
+// sizeOf returns the size of a request that does one operation, or several in one
 // transaction.
 func sizeOf(ops ...any) int {
 	if len(ops) == 1 {
@@ -82,10 +83,10 @@ func sizeOne(op any) int {
 	panic(fmt.Sprintf("zksync: size of %T", op))
 }
 
-// sizeRead is the size of a request that reads a node, at most.
+// sizeRead returns the largest size of a request that reads a node.
 func sizeRead(path string) int { return sizeText(path) + 1 }
 
-// creates are the operations that make one node for each path.
+// creates returns the operations that create one node for each path.
 func creates(paths []string, data []byte, flags int32, acl []zk.ACL) []any {
 	ops := make([]any, len(paths))
 	for i, p := range paths {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The size of each request is known to the byte before it is sent: the limit lets
-// it pass, and one byte less does not, in which case nothing is sent.
+// The size of each request is known exactly before it is sent. With a limit of that size
+// the request is sent, and with one byte less it is not.
 func TestSizesAreThoseOnTheWire(t *testing.T) {
 	list := []zk.ACL{{Perms: zk.PermAll, Scheme: "digest", ID: "me:secret"}, {Perms: zk.PermRead, Scheme: "world", ID: "anyone"}}
 	for name, call := range map[string]func(c *Conn) error{
@@ -46,13 +46,13 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 			sent := len(f.requests)
 			real := f.requests[sent-1].size
 			f.do(func() { clear(f.nodes); f.nodes["/"], f.nodes["/node"] = &node{}, &node{} })
-			c.dropWatches()
+			c.watches.drop()
 			c.limit = real
 			if err := call(c); errors.As(err, &size) {
 				t.Errorf("%d bytes on the wire: %v", real, err)
 			}
 			f.do(func() { clear(f.nodes); f.nodes["/"], f.nodes["/node"] = &node{}, &node{} })
-			c.dropWatches()
+			c.watches.drop()
 			sent, c.limit = len(f.requests), real-1
 			if err := call(c); !errors.As(err, &size) || size.Size != real || size.Limit != real-1 || Classify(err) != Answered {
 				t.Errorf("%d bytes on the wire: %v", real, err)
@@ -65,14 +65,8 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 	}
 }
 
-func (c *Conn) dropWatches() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dropWatchesLocked()
-}
-
-// The largest request is encoded by the client, whatever its parts are: where one
-// began at the very end of the client's buffer it would end the process.
+// The client can encode the largest request, however many operations it has. An
+// operation that begins at the very end of the client's buffer would end the process.
 func TestLargestTransactions(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)

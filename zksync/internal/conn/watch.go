@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -10,40 +9,35 @@ import (
 // keepData bounds the data that a watch keeps of its node.
 const keepData = 4 << 10
 
-// watchKey is what there is one watch for at a time.
-type watchKey struct {
-	path     string
-	children bool
-}
-
-// Watch is a get-watch on one node, or a watch on its children. All who ask for
-// it on this connection share it: the client can't remove a watch, so each further
-// one would stay until the node changes (conn.go:883-891). A Watch is over at the
-// first event on its node, or with the TCP connection it was set on, whichever
-// comes first.
+// Watch is a get-watch on one node, or a watch on its children. All callers that ask
+// for it on one connection share it: the client can't remove a watch, so each
+// further one would stay until the node changes (conn.go:883-891). A Watch is over
+// at the first event on its node, or when the TCP connection ends on which it was
+// set, whichever comes first.
 type Watch struct {
 	Path  string
-	Epoch uint64    // of the connection that answered it
-	Since time.Time // it was asked for
+	Epoch uint64    // of the connection on which it was set
+	Since time.Time // when it was requested
 	Data  []byte    // the node's data when it was set, at most 4 KiB of it
-	Names []string  // of the children, if it is a watch on these
+	Names []string  // of the children when it was set, if it watches these
 	Stat  zk.Stat   // of the node when it was set
 
 	key   watchKey
 	armed chan struct{} // closed when the server has answered
-	err   error         // its answer; written before armed is closed
-	done  chan struct{}
-	once  sync.Once
-	event zk.EventType // what ended it, 0: the connection; before done is closed
-	after []func()     // guarded by Conn.mu
-	look  *time.Timer  // guarded by Conn.mu; the next look at the node, if nobody else may tell
+	err   error         // the server's answer; written before armed is closed
+	done  chan struct{} // closed when the watch is over
+	event zk.EventType  // what ended it, 0: the connection; written before done is closed
+
+	// Guarded by watches.mu.
+	after []func()    // run when it is over
+	look  *time.Timer // the next read of the node, if an event may get lost; see feed
 }
 
 // Done is closed when the watch is over.
 func (w *Watch) Done() <-chan struct{} { return w.done }
 
-// Over reports whether the watch is over, and whether that was because its
-// node was deleted.
+// Over reports whether the watch is over, and whether that was because its node was
+// deleted.
 func (w *Watch) Over() (over, deleted bool) {
 	select {
 	case <-w.done:
@@ -55,42 +49,35 @@ func (w *Watch) Over() (over, deleted bool) {
 
 // Changed reports whether the watch is over because its node's data changed.
 func (w *Watch) Changed() bool {
-	over, _ := w.Over()
-	return over && w.event == zk.EventNodeDataChanged
+	isOver, _ := w.Over()
+	return isOver && w.event == zk.EventNodeDataChanged
 }
 
-// Spend ends a watch whose event is on its way, because of a write of ours, so that
-// nobody takes it for one that would tell of anything more.
-func (c *Conn) Spend(w *Watch) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.endLocked(w, zk.EventNodeDataChanged)
-}
+// Spend ends a watch whose event is certain to come because of a write of this
+// session. Otherwise a caller could share the watch, although it will report nothing
+// after that event.
+func (c *Conn) Spend(w *Watch) { c.watches.end(w, zk.EventNodeDataChanged) }
 
-// Watch returns the watch on path, which costs no request if one is set already.
-// zk.ErrNoNode: there is no such node, and no watch is left. (An exists-watch on a
-// node that is gone would stay for ever, here and on the server.)
+// After runs f in a goroutine of its own once w is over.
+func (c *Conn) After(w *Watch, f func()) { c.watches.after(w, f) }
+
+// Watch returns the watch on path. It makes no request if that is set already. It
+// fails with zk.ErrNoNode if there is no such node, and then leaves no watch. (An
+// exists-watch on a node that is gone would stay for ever, here and on the server.)
 func (c *Conn) Watch(path string) (*Watch, error) {
 	return c.watch(watchKey{path: path})
 }
 
-// WatchChildren is Watch for the names below path. Over a reconnect the client may
-// lose its event (conn.go:614); here the watch ends with the connection anyway.
+// WatchChildren is Watch for the names below path. The client may lose its event
+// over a reconnect (conn.go:614), but here the watch ends with the connection.
 func (c *Conn) WatchChildren(path string) (*Watch, error) {
 	return c.watch(watchKey{path: path, children: true})
 }
 
 func (c *Conn) watch(key watchKey) (*Watch, error) {
-	c.mu.Lock()
-	w := c.watches[key]
-	if w == nil {
-		w = &Watch{Path: key.path, Since: time.Now(), key: key, armed: make(chan struct{}), done: make(chan struct{})}
-		c.watches[key] = w // before the request: its event may overtake us
-		_, fed := c.fed[key]
-		c.mu.Unlock()
-		c.arm(w, fed)
-	} else {
-		c.mu.Unlock()
+	w, isNew, hasChannel := c.watches.get(key)
+	if isNew {
+		c.arm(w, hasChannel)
 	}
 	select {
 	case <-w.armed:
@@ -103,41 +90,45 @@ func (c *Conn) watch(key watchKey) (*Watch, error) {
 	return w, nil
 }
 
-func (c *Conn) arm(w *Watch, fed bool) {
+// arm makes the request of a new watch, which only reads the node if the client has
+// a channel for it.
+func (c *Conn) arm(w *Watch, hasChannel bool) {
 	var events <-chan zk.Event
-	ran, err := c.do(false, sizeRead(w.Path), func(zc *zk.Conn) error {
-		if w.key.children {
-			names, stat, ch, err := childrenOf(zc, w.Path, !fed)
-			if err == nil {
-				events, w.Names, w.Stat = ch, names, *stat
-			}
-			return err
-		}
-		data, stat, ch, err := dataOf(zc, w.Path, !fed)
-		if err != nil {
-			return err
-		}
-		events = ch
-		w.Data, w.Stat = append([]byte(nil), data[:min(len(data), keepData)]...), *stat
-		return nil
+	ran, err := c.do(false, sizeRead(w.Path), func(zc *zk.Conn) (err error) {
+		events, err = w.read(zc, !hasChannel)
+		return err
 	})
-	c.mu.Lock()
-	w.err, w.Epoch = err, ran.After.Epoch
-	// The client sets a lost connection's watches again by itself, but when it
-	// does is not known here: only a watch that was asked for and answered on
-	// one connection counts.
-	if err != nil || ran.Before.Epoch != ran.After.Epoch || !ran.After.Up {
-		c.endLocked(w, 0)
+	// The client sets the watches of a lost connection again by itself, but when it
+	// does so is not known here. So a watch counts only if it was requested and
+	// answered on one connection.
+	valid := err == nil && ran.Before.Epoch == ran.After.Epoch && ran.After.Up
+	c.watches.answered(w, ran.After.Epoch, err, valid)
+	if c.foreign != nil {
+		c.foreign.feed.follow(w, hasChannel, events)
 	}
-	if c.foreign {
-		c.followLocked(w, fed, events)
-	}
-	c.mu.Unlock()
 	close(w.armed)
 }
 
-// dataOf reads a node, and sets a watch if asked to.
-func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, ch <-chan zk.Event, err error) {
+// read reads what is watched, and sets a watch on it if set is true.
+func (w *Watch) read(zc *zk.Conn, set bool) (<-chan zk.Event, error) {
+	if w.key.children {
+		names, stat, events, err := childrenOf(zc, w.Path, set)
+		if err != nil {
+			return nil, err
+		}
+		w.Names, w.Stat = names, *stat
+		return events, nil
+	}
+	data, stat, events, err := dataOf(zc, w.Path, set)
+	if err != nil {
+		return nil, err
+	}
+	w.Data, w.Stat = append([]byte(nil), data[:min(len(data), keepData)]...), *stat
+	return events, nil
+}
+
+// dataOf reads a node, and sets a watch on it if watch is true.
+func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, events <-chan zk.Event, err error) {
 	if watch {
 		return zc.GetW(path)
 	}
@@ -146,58 +137,10 @@ func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, c
 }
 
 // childrenOf is dataOf for the names below a node.
-func childrenOf(zc *zk.Conn, path string, watch bool) (names []string, stat *zk.Stat, ch <-chan zk.Event, err error) {
+func childrenOf(zc *zk.Conn, path string, watch bool) (names []string, stat *zk.Stat, events <-chan zk.Event, err error) {
 	if watch {
 		return zc.ChildrenW(path)
 	}
 	names, stat, err = zc.Children(path)
 	return names, stat, nil, err
-}
-
-// fire ends the watches on path that the event is for. The client calls it for
-// each event, in the order in which they came.
-func (c *Conn) fire(path string, event zk.EventType) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	deleted := event == zk.EventNodeDeleted
-	if w := c.watches[watchKey{path: path}]; w != nil && (deleted || event == zk.EventNodeDataChanged) {
-		c.endLocked(w, event)
-	}
-	if w := c.watches[watchKey{path, true}]; w != nil && (deleted || event == zk.EventNodeChildrenChanged) {
-		c.endLocked(w, event)
-	}
-}
-
-func (c *Conn) dropWatchesLocked() {
-	for _, w := range c.watches {
-		c.endLocked(w, 0)
-	}
-}
-
-func (c *Conn) endLocked(w *Watch, event zk.EventType) {
-	if c.watches[w.key] == w {
-		delete(c.watches, w.key)
-	}
-	w.once.Do(func() {
-		w.event = event
-		close(w.done)
-		if w.look != nil {
-			w.look.Stop()
-		}
-		for _, f := range w.after {
-			go f()
-		}
-		w.after = nil
-	})
-}
-
-// After runs f in a goroutine of its own once w is over.
-func (c *Conn) After(w *Watch, f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if over, _ := w.Over(); over {
-		go f()
-		return
-	}
-	w.after = append(w.after, f)
 }

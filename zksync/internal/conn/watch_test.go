@@ -2,7 +2,6 @@ package conn
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -22,7 +21,7 @@ func isDone(w *Watch) bool {
 	}
 }
 
-// All who wait for a node share one watch and one request.
+// All callers that watch a node share one watch and one request.
 func TestWatchIsShared(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -33,7 +32,7 @@ func TestWatchIsShared(t *testing.T) {
 		f.do(func() {
 			f.script = func(_ *peer, h wire.RequestHeader) (a act) {
 				if h.Op == wire.OpGetData {
-					a.delay = time.Second // for the others to come meanwhile
+					a.delay = time.Second // for the others to join meanwhile
 				}
 				return a
 			}
@@ -65,14 +64,14 @@ func TestWatchIsShared(t *testing.T) {
 		if over, deleted := w.Over(); over || deleted {
 			t.Error("over before its event")
 		}
-		told := make(chan bool, 2)
-		tell := func() { told <- isDone(w) }
-		c.After(w, tell)
+		ended := make(chan bool, 2)
+		notify := func() { ended <- isDone(w) }
+		c.After(w, notify)
 		f.do(func() { f.remove("/node") })
 		<-w.Done()
-		c.After(w, tell) // late
+		c.After(w, notify) // it is over already
 		for range 2 {
-			if !<-told {
+			if !<-ended {
 				t.Error("After came before the end")
 			}
 		}
@@ -82,13 +81,13 @@ func TestWatchIsShared(t *testing.T) {
 		if _, err := c.Watch("/node"); !errors.Is(err, zk.ErrNoNode) {
 			t.Errorf("on no node: %v", err)
 		}
-		if len(c.watches) != 0 {
-			t.Errorf("%d watches left", len(c.watches))
+		if n := c.watches.len(); n != 0 {
+			t.Errorf("%d watches left", n)
 		}
 	})
 }
 
-// A watch ends with its connection, and the next one is asked for anew.
+// A watch ends with its connection, and the next caller gets a new one.
 func TestWatchEndsWithItsConnection(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
@@ -110,7 +109,7 @@ func TestWatchEndsWithItsConnection(t *testing.T) {
 		if err != nil || next == w || next.Epoch != 2 {
 			t.Errorf("%+v, %v", next, err)
 		}
-		// An answer that is lost with the connection is no watch.
+		// If the answer is lost with the connection, there is no watch.
 		f.do(func() {
 			f.script = func(p *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpGetData && p.n == 2} }
 		})
@@ -128,8 +127,8 @@ func TestWatchEndsWithItsConnection(t *testing.T) {
 	})
 }
 
-// An event that overtakes the answer to its watch is not lost; that a node was
-// made ends no watch on it.
+// An event that comes before the answer to its watch is not lost. The creation of a node
+// ends no watch.
 func TestWatchEvents(t *testing.T) {
 	event := func(kind int32, path string) []byte {
 		return frame(header(wire.XidEvent, 0), wire.Event{Type: kind, State: wire.StateConnected, Path: path}.Append(nil))
@@ -168,134 +167,6 @@ func TestWatchEvents(t *testing.T) {
 		<-w.Done()
 		if _, deleted := w.Over(); deleted {
 			t.Error("a change counts as a deletion")
-		}
-	})
-}
-
-// foreign opens a client as a program does, and adapts it.
-func foreign(t *testing.T, f *fake, onState func(State)) (*zk.Conn, *Conn) {
-	t.Helper()
-	zc, events, err := zk.Connect([]string{"127.0.0.1:2181"}, T, zk.WithDialer(f.dial), zk.WithLogInfo(false),
-		zk.WithLogger(quiet{newConn(Config{}).Logger()}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := Adapt(zc, Config{Timeout: T, OnState: onState})
-	t.Cleanup(func() {
-		c.Close(context.Background())
-		if s := zc.State(); s != zk.StateHasSession {
-			t.Errorf("the program's client is %v after Close", s)
-		}
-		zc.Close()
-		for range events {
-		}
-		f.cut()
-		f.wg.Wait()
-	})
-	return zc, c
-}
-
-// A client of the program's: its state is polled, its watches are forwarded,
-// and it stays open.
-func TestForeignClient(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		f := newFake(T)
-		var states []State
-		var mu sync.Mutex
-		zc, c := foreign(t, f, func(st State) { mu.Lock(); states = append(states, st); mu.Unlock() })
-		st, err := c.Await(t.Context())
-		if err != nil || st.Session != 1 || st.Epoch != 1 || c.Zk() != zc || c.Ordered() {
-			t.Errorf("%+v, %v", st, err)
-		}
-		if c.Alive(1) {
-			t.Error("alive before anything was proven")
-		}
-		l := newTold()
-		node := ephemeral(t, c, "/node")
-		if !c.Alive(1) {
-			t.Error("not alive after a write")
-		}
-		c.Guard([]string{node}, 1, l.lost)
-		w, err := c.Watch(node)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := c.Watch("/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(T)
-		l.never(t)
-		if _, err := c.Delete(node); err != nil {
-			t.Fatal(err)
-		}
-		<-w.Done()
-		if _, deleted := w.Over(); !deleted {
-			t.Error("the deletion was not told")
-		}
-		if at := l.at(t, ErrNodeGone); at > T+T/6 {
-			t.Errorf("told after %v", at)
-		}
-		last := newTold()
-		c.Guard([]string{"/"}, 1, last.lost)
-		f.expire()
-		last.at(t, ErrSessionOver)
-		<-other.Done()
-		if _, deleted := other.Over(); deleted {
-			t.Error("the end of the session counts as a deletion")
-		}
-		if st, err := c.Await(t.Context()); err != nil || st.Session != 2 {
-			t.Errorf("%+v, %v", st, err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		expired := 0
-		for _, st := range states {
-			if st.Expired {
-				expired++
-			}
-		}
-		if expired != 1 {
-			t.Errorf("%d expiries in %+v", expired, states)
-		}
-	})
-	bubble(t, "WatchOutlivesTheAdapter", func(t *testing.T) {
-		f := newFake(T)
-		_, c := foreign(t, f, nil)
-		if _, err := c.Await(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w, err := c.Watch("/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Close(t.Context())
-		if !isDone(w) {
-			t.Error("a watch outlives Close")
-		}
-		if _, err := c.Watch("/"); !errors.Is(err, ErrClosed) {
-			t.Errorf("after Close: %v", err)
-		}
-	})
-	// Its connection is not ours to cut: the loss is told all the same.
-	bubble(t, "Silent", func(t *testing.T) {
-		f := newFake(T)
-		_, c := foreign(t, f, nil)
-		if _, err := c.Await(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		node := ephemeral(t, c, "/node")
-		l := newTold()
-		c.Guard([]string{node}, 1, l.lost)
-		f.do(func() {
-			f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} }
-		})
-		if at := l.at(t, ErrNoContact); at != T/2 {
-			t.Errorf("told after %v, want %v", at, T/2)
-		}
-		f.do(func() { f.script = nil })
-		if n := f.dials(); n != 1 {
-			t.Errorf("%d connections", n)
 		}
 	})
 }

@@ -7,11 +7,11 @@ const inConn = "zksync/internal/conn/"
 var connMistakes = []mistake{
 	{
 		name: "LaterLoss", is: "A session counts as alive for 2T after the last proof, not for T/2.",
-		edits: []edit{{inConn + "probe.go", `return t / 2`, `
+		edits: []edit{{inConn + "clock.go", `return timeout / 2`, `
 			if mistake("LaterLoss") {
-				return 2 * t
+				return 2 * timeout
 			}
-			return t / 2`}},
+			return timeout / 2`}},
 	},
 	{
 		name: "ClockOfReads", is: "A read counts as a proof that the session lives, and the probes are reads.",
@@ -41,7 +41,7 @@ var connMistakes = []mistake{
 					c := f.l.c
 					c.mu.Lock()
 					if c.state.Up {
-						c.contact = time.Now()
+						c.clock.contact = time.Now()
 					}
 					c.mu.Unlock()
 				} else if err == nil && h.Xid >= 0 {`},
@@ -50,25 +50,30 @@ var connMistakes = []mistake{
 	{
 		name: "KeptWatches", is: "Watches outlive their connection, and nobody sets them again.",
 		edits: []edit{
-			{inConn + "conn.go", `if !st.Up {`, `if !st.Up && !((mistake("KeptWatches") || mistake("LongWatches")) && st.Session != 0) {`},
-			{inConn + "conn.go", "c.timeout = timeout\n\tc.dropWatchesLocked()", `
-				c.timeout = timeout
+			{inConn + "state.go", `if !st.Up {`, `if !st.Up && !((mistake("KeptWatches") || mistake("LongWatches")) && st.Session != 0) {`},
+			{inConn + "state.go", "c.clock.timeout = timeout\n\tc.watches.drop()", `
+				c.clock.timeout = timeout
 				if !((mistake("KeptWatches") || mistake("LongWatches")) && c.state.Session == session) {
-					c.dropWatchesLocked()
+					c.watches.drop()
 				}`},
-			{inConn + "watch.go", `w != nil && (deleted || event == zk.EventNodeDataChanged)`, `
-				w != nil && !(mistake("KeptWatches") && w.Epoch != 0 && w.Epoch != c.state.Epoch) &&
-					(deleted || event == zk.EventNodeDataChanged)`},
+			{inConn + "link.go", `l.c.watches.notify(ev.Path, ev.Type)`, `
+				if mistake("KeptWatches") && ev.Type != zk.EventNodeChildrenChanged {
+					st, _ := l.c.State()
+					if w := l.c.watches.byKey[watchKey{path: ev.Path}]; w != nil && w.Epoch != 0 && w.Epoch != st.Epoch {
+						return
+					}
+				}
+				l.c.watches.notify(ev.Path, ev.Type)`},
 		},
 	},
 	{
 		name: "LongWatches", is: "Watches outlive their connection, as the client sets them again.",
 		aid: true,
-		edits: []edit{{inConn + "watch.go", `w := c.watches[key]`, `
-			w := c.watches[key]
-			if w != nil && mistake("LongWatches") && w.Epoch != 0 && w.Epoch != c.state.Epoch {
-				c.endLocked(w, 0)
-				w = nil
+		edits: []edit{{inConn + "watch.go", `w, isNew, hasChannel := c.watches.get(key)`, `
+			w, isNew, hasChannel := c.watches.get(key)
+			if st, _ := c.State(); mistake("LongWatches") && !isNew && w.Epoch != 0 && w.Epoch != st.Epoch {
+				c.watches.end(w, 0)
+				w, isNew, hasChannel = c.watches.get(key)
 			}`}},
 	},
 }

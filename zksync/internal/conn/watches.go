@@ -1,0 +1,186 @@
+package conn
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// watchKey identifies a Watch: a connection has at most one for each key.
+type watchKey struct {
+	path     string
+	children bool
+}
+
+// endedBy reports whether an event on the path ends the watch.
+func (k watchKey) endedBy(event zk.EventType) bool {
+	if k.children {
+		return event == zk.EventNodeDeleted || event == zk.EventNodeChildrenChanged
+	}
+	return event == zk.EventNodeDeleted || event == zk.EventNodeDataChanged
+}
+
+// watches is the table of the watches that are set or being set. It knows no client
+// and makes no requests. Its mutex may be taken while Conn.mu is held, and is never
+// held when Conn.mu is taken.
+type watches struct {
+	mu     sync.Mutex
+	byKey  map[watchKey]*Watch
+	closed bool
+
+	// channels has the keys for which a program's client keeps a channel, whose next
+	// event ends the watch that has the key by then. See feed.
+	channels map[watchKey]struct{}
+}
+
+func newWatches() *watches {
+	return &watches{byKey: make(map[watchKey]*Watch), channels: make(map[watchKey]struct{})}
+}
+
+// get returns the watch that has the key. If there is none, it adds one. Then isNew is
+// true, and the caller has to make the request, call answered and close armed.
+// hasChannel reports that an older channel serves the new watch. The watch is in the
+// table before its request, as its event may come before the answer.
+func (t *watches) get(key watchKey) (w *Watch, isNew, hasChannel bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w := t.byKey[key]; w != nil {
+		return w, false, false
+	}
+	w = &Watch{Path: key.path, Since: time.Now(), key: key, armed: make(chan struct{}), done: make(chan struct{})}
+	t.byKey[key] = w
+	_, hasChannel = t.channels[key]
+	return w, true, hasChannel
+}
+
+// answered records the answer to the request of a new watch, which ends the watch
+// unless it is valid.
+func (t *watches) answered(w *Watch, epoch uint64, err error, valid bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.Epoch, w.err = epoch, err
+	if !valid {
+		t.endLocked(w, 0)
+	}
+}
+
+// notify ends the watches that an event on path is for. It has to be called in the
+// order of the events.
+func (t *watches) notify(path string, event zk.EventType) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range [...]watchKey{{path, false}, {path, true}} {
+		if w := t.byKey[key]; w != nil && key.endedBy(event) {
+			t.endLocked(w, event)
+		}
+	}
+}
+
+// end ends a watch; event 0 is the loss of the connection.
+func (t *watches) end(w *Watch, event zk.EventType) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endLocked(w, event)
+}
+
+// drop ends all watches, as their connection is lost.
+func (t *watches) drop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dropLocked()
+}
+
+// close is drop, and refuses further channels.
+func (t *watches) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.dropLocked()
+}
+
+// len returns the number of watches in the table.
+func (t *watches) len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.byKey)
+}
+
+func (t *watches) dropLocked() {
+	for _, w := range t.byKey {
+		t.endLocked(w, 0)
+	}
+}
+
+func (t *watches) endLocked(w *Watch, event zk.EventType) {
+	if t.byKey[w.key] == w {
+		delete(t.byKey, w.key)
+	}
+	if isOver, _ := w.Over(); isOver {
+		return
+	}
+	w.event = event
+	close(w.done)
+	if w.look != nil {
+		w.look.Stop()
+	}
+	for _, f := range w.after {
+		go f()
+	}
+	w.after = nil
+}
+
+// after runs f in a goroutine of its own once w is over.
+func (t *watches) after(w *Watch, f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isOver, _ := w.Over(); isOver {
+		go f()
+		return
+	}
+	w.after = append(w.after, f)
+}
+
+// schedule runs look after d, unless the watch is over by then.
+func (t *watches) schedule(w *Watch, d time.Duration, look func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isOver, _ := w.Over(); !isOver {
+		w.look = time.AfterFunc(d, look)
+	}
+}
+
+// reschedule runs the look that was scheduled again after d, unless the watch is over
+// by then.
+func (t *watches) reschedule(w *Watch, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isOver, _ := w.Over(); !isOver {
+		w.look.Reset(d)
+	}
+}
+
+// addChannel notes that the client keeps a channel for the key, and calls start. It
+// does nothing if there is one already, or after close. start is called under the
+// mutex, so that no goroutine starts after close.
+func (t *watches) addChannel(key watchKey, start func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, is := t.channels[key]; is || t.closed {
+		return
+	}
+	t.channels[key] = struct{}{}
+	start()
+}
+
+// channelFired notes that the channel of a key has brought its event, and ends the
+// watch that has the key now. Both happen at once: a watch added in between would
+// rely on a channel that brings nothing more.
+func (t *watches) channelFired(key watchKey, event zk.EventType) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.channels, key)
+	if w := t.byKey[key]; w != nil {
+		t.endLocked(w, event)
+	}
+}
