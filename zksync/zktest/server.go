@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
 // Server is ZooKeeper in memory: it speaks the protocol to any client, over
@@ -42,7 +43,7 @@ type Server struct {
 	mu       sync.Mutex
 	closed   bool
 	rng      *rand.Rand
-	tree     *tree // as the leader has it
+	tree     *tree.Tree // as the leader has it
 	sessions map[int64]*session
 	lastID   int64
 	doors    []*Door
@@ -66,7 +67,7 @@ func New(opts ...ServerOption) *Server {
 	s := &Server{
 		cfg:      newServerConfig(opts),
 		start:    time.Now(),
-		tree:     newTree(),
+		tree:     tree.New(),
 		sessions: make(map[int64]*session),
 		lastID:   1 << 56, // ZooKeeper's have the server's number there
 		requests: make(map[wire.Op]int),

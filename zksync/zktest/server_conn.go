@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
 // maxRequest is the largest frame that ZooKeeper takes, in bytes.
@@ -19,7 +20,6 @@ type conn struct {
 	srv    *Server
 	door   *Door
 	nc     net.Conn
-	ip     string
 	number int
 	in     chan inFrame
 	wake   chan struct{} // cap 1: there is something in out
@@ -34,7 +34,7 @@ type conn struct {
 	session int64
 	gone    bool // for the server; what was queued is still sent
 	muted   bool // nothing more is sent
-	ids     []identity
+	ids     tree.Identities
 	watched map[string]int // paths, and in how many tables
 }
 
@@ -62,9 +62,9 @@ func (d *Door) serve(nc net.Conn) {
 	}
 	d.number++
 	c := &conn{
-		srv: s, door: d, nc: nc, ip: ip, number: d.number,
+		srv: s, door: d, nc: nc, number: d.number,
 		in: make(chan inFrame, inRoom), wake: make(chan struct{}, 1), done: make(chan struct{}),
-		ids: []identity{{"ip", ip}}, watched: make(map[string]int),
+		ids: tree.FromAddress(ip), watched: make(map[string]int),
 	}
 	d.conns[c] = struct{}{}
 	s.wg.Go(c.read)
@@ -191,6 +191,7 @@ func (c *conn) queue(frame []byte) {
 	}
 }
 
+// write sends what is queued, until the connection ends.
 func (c *conn) write() {
 	defer func() {
 		c.cut()
@@ -201,18 +202,8 @@ func (c *conn) write() {
 	}()
 	var batch []outFrame
 	var buf []byte
-	flush := func() bool {
-		if len(buf) == 0 {
-			return true
-		}
-		_, err := c.nc.Write(buf)
-		buf = buf[:0]
-		return err == nil
-	}
-	for {
-		c.outMu.Lock()
-		batch, c.out = c.out, batch[:0]
-		c.outMu.Unlock()
+	for more := true; more; {
+		batch = c.queued(batch[:0])
 		if len(batch) == 0 {
 			select {
 			case <-c.wake:
@@ -221,21 +212,43 @@ func (c *conn) write() {
 			}
 			continue
 		}
-		for i, f := range batch {
-			batch[i] = outFrame{}
-			if !f.due.IsZero() || c.door.gate(true) != nil {
-				if !flush() || !c.pass(f.due, true) {
-					return
-				}
-			}
-			if f.bytes == nil {
-				flush()
-				return
-			}
-			buf = append(buf, f.bytes...)
-		}
-		if !flush() {
-			return
-		}
+		buf, more = c.writeFrames(batch, buf)
 	}
+}
+
+// queued takes the frames that are to be sent, and leaves an empty slice with the
+// room of spare in their place.
+func (c *conn) queued(spare []outFrame) (batch []outFrame) {
+	c.outMu.Lock()
+	defer c.outMu.Unlock()
+	batch, c.out = c.out, spare
+	return batch
+}
+
+// writeFrames sends frames in as few writes as their times allow. It reports false
+// when the connection is at its end, and returns buf, empty, to be used again.
+func (c *conn) writeFrames(batch []outFrame, buf []byte) (room []byte, more bool) {
+	flush := func() bool {
+		if len(buf) == 0 {
+			return true
+		}
+		_, err := c.nc.Write(buf)
+		buf = buf[:0]
+		return err == nil
+	}
+	for i, f := range batch {
+		batch[i] = outFrame{}
+		if !f.due.IsZero() || c.door.gate(true) != nil {
+			if !flush() || !c.pass(f.due, true) {
+				return buf, false
+			}
+		}
+		if f.bytes == nil {
+			flush()
+			return buf, false
+		}
+		buf = append(buf, f.bytes...)
+	}
+	more = flush() // which empties buf
+	return buf, more
 }

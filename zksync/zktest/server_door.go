@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
 // Door is what a client takes for one server of the ensemble: an address of its
@@ -27,8 +29,8 @@ type Door struct {
 	rng   *rand.Rand // guarded by rngMu
 
 	// Guarded by srv.mu.
-	view      *tree  // what reads are answered from: srv.tree unless this door lags
-	pending   []*txn // what view has not seen, oldest first
+	view      *tree.Tree  // what reads are answered from: srv.tree unless this door lags
+	pending   []*tree.Txn // what view has not seen, oldest first
 	lags      bool
 	uncut     chan struct{} // not nil while cut from the leader, closed when that ends
 	data      watchTable

@@ -2,7 +2,6 @@ package zktest
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -200,11 +199,10 @@ func (d *Door) cutOff(cut bool) {
 func (s *Server) SetSequence(path string, n int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tree.nodes[path] == nil {
+	x := s.tree.SetSequence(path, n)
+	if x == nil {
 		return fmt.Errorf("zktest: no node %s", path)
 	}
-	x := &txn{zxid: s.tree.zxid, changes: []change{{op: setSequence, path: path, creates: n}}}
-	s.tree.apply(&x.changes[0], x)
 	s.commit(x, nil)
 	return nil
 }
@@ -221,8 +219,7 @@ func (s *Server) Restart(keepSessions bool) {
 		d.lags = false
 		d.cutOff(false)
 	}
-	const epoch = 1 << 32
-	s.tree.zxid = min(s.tree.zxid/epoch+1, math.MaxInt32) * epoch
+	s.tree.NewEpoch()
 	for _, id := range s.sessionIDs() {
 		if keepSessions {
 			s.touch(s.sessions[id])
@@ -249,20 +246,20 @@ func (d *Door) do(f func(*Door)) {
 func (c *conn) hooks(r *request) (drop, mute bool) {
 	s := c.srv
 	s.mu.Lock()
-	s.count(c.session, r.op)
+	s.count(c.session, r.Op)
 	dropReq, dropReply := c.door.dropReq, c.door.dropReply
-	req := Request{Session: c.session, Op: r.op.String(), Xid: r.xid}
+	req := Request{Session: c.session, Op: r.Op.String(), Xid: r.xid}
 	s.mu.Unlock()
 	if dropReq == nil && dropReply == nil {
 		return false, false
 	}
 	switch {
-	case r.op == wire.OpMulti:
+	case r.Op == wire.OpMulti:
 		for i := range r.ops {
-			req.Paths = append(req.Paths, r.ops[i].path)
+			req.Paths = append(req.Paths, r.ops[i].Path)
 		}
-	case r.path != "":
-		req.Paths = []string{r.path}
+	case r.Path != "":
+		req.Paths = []string{r.Path}
 	}
 	s.hookMu.Lock()
 	defer s.hookMu.Unlock()

@@ -1,12 +1,6 @@
 package zktest
 
-import (
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/zklocker/go-zksync/zksync/internal/wire"
-)
+import "time"
 
 // reapLater has the tree looked through at the next whole interval since the
 // start.
@@ -26,20 +20,13 @@ func (s *Server) reap() {
 	if s.closed {
 		return
 	}
-	now := time.Now().UnixMilli()
-	for _, p := range slices.Sorted(maps.Keys(s.tree.selfGoing)) {
-		n := s.tree.nodes[p]
-		due := n.kind == container && n.creates > 0 || n.kind == timed && now-n.mtime > n.ttl
-		if !due || len(n.names) > 0 {
-			continue
-		}
+	for _, p := range s.tree.Due(time.Now().UnixMilli()) {
 		x := s.begin()
-		x.changes = []change{{op: wire.OpDelete, path: p, acl: n.acl}}
-		s.tree.apply(&x.changes[0], x)
+		s.tree.Remove(x, p)
 		s.commit(x, nil)
 		s.log("reaped", "path", p)
 	}
-	if len(s.tree.selfGoing) > 0 {
+	if s.tree.SelfGoing() {
 		s.reapLater()
 	}
 }

@@ -52,11 +52,11 @@ type Watch struct {
 func (s *Server) Get(path string) ([]byte, Stat, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.tree.nodes[path]
+	n := s.tree.Node(path)
 	if n == nil {
 		return nil, Stat{}, false
 	}
-	return bytes.Clone(n.data), Stat(n.stat()), true
+	return bytes.Clone(n.Data()), Stat(n.Stat()), true
 }
 
 // Children returns the names of a node's children, in order. It is nil where
@@ -64,8 +64,8 @@ func (s *Server) Get(path string) ([]byte, Stat, bool) {
 func (s *Server) Children(path string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := s.tree.nodes[path]; n != nil {
-		return slices.Sorted(slices.Values(n.names))
+	if n := s.tree.Node(path); n != nil {
+		return slices.Sorted(slices.Values(n.Names()))
 	}
 	return nil
 }
@@ -79,17 +79,17 @@ func (s *Server) Tree() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
-	for _, p := range slices.Sorted(maps.Keys(s.tree.nodes)) {
+	for _, p := range s.tree.Paths() {
 		if p == "/" || p == "/zookeeper" || strings.HasPrefix(p, "/zookeeper/") {
 			continue
 		}
-		n := s.tree.nodes[p]
+		n := s.tree.Node(p)
 		b.WriteString(p)
-		if len(n.data) > 0 {
-			fmt.Fprintf(&b, " %q", n.data)
+		if len(n.Data()) > 0 {
+			fmt.Fprintf(&b, " %q", n.Data())
 		}
-		if n.owner != 0 {
-			fmt.Fprintf(&b, " %#x", n.owner)
+		if owner := n.Stat().EphemeralOwner; owner != 0 {
+			fmt.Fprintf(&b, " %#x", owner)
 		}
 		b.WriteByte('\n')
 	}
@@ -100,7 +100,7 @@ func (s *Server) Tree() string {
 func (s *Server) Zxid() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tree.zxid
+	return s.tree.Zxid()
 }
 
 // Sessions returns the sessions that have not ended, by their ids, which grow in
@@ -113,7 +113,7 @@ func (s *Server) Sessions() []SessionInfo {
 		ss := s.sessions[id]
 		list = append(list, SessionInfo{
 			ID: id, Timeout: ss.timeout, Remaining: max(ss.expires-s.since(), 0), Connected: ss.conn != nil,
-			Ephemerals: slices.Sorted(maps.Keys(s.tree.ephemerals[id])),
+			Ephemerals: s.tree.Ephemerals(id),
 		})
 	}
 	return list
