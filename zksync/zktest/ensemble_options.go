@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/javazk"
 )
 
 // EnsembleOption changes how the servers of an [Ensemble] are set up. Values
@@ -14,38 +16,15 @@ import (
 type EnsembleOption func(*ensembleConfig)
 
 // ensembleConfig is what the options change. zoo.cfg's own names are the keys of
-// lines, so that WithConfig may override any of them.
-type ensembleConfig struct {
-	lines    map[string]string
-	flags    []string            // of the JVM
-	pickPort func() (int, error) // where each server's ports come from
-	install  func() (Installation, error)
-}
+// Lines, so that WithConfig may override any of them.
+type ensembleConfig javazk.Config
 
-func newEnsembleConfig(opts []EnsembleOption) ensembleConfig {
-	c := ensembleConfig{
-		lines: map[string]string{
-			"maxClientCnxns":          "0",
-			"admin.enableServer":      "false",
-			"4lw.commands.whitelist":  "*",
-			"autopurge.purgeInterval": "0",
-			"preAllocSize":            "64", // KiB; the default writes 64 MiB of zeros a log file
-			"forceSync":               "no", // the page cache outlives a killed process
-			"initLimit":               "40",
-			"syncLimit":               "12",
-			"minSessionTimeout":       "500",
-			"maxSessionTimeout":       "60000",
-			"tickTime":                "250",
-			"electionPortBindRetry":   "3",
-		},
-		flags:    []string{"-Dzookeeper.extendedTypesEnabled=true"},
-		pickPort: ports.pick,
-		install:  FindZooKeeper,
-	}
+func newEnsembleConfig(opts []EnsembleOption) javazk.Config {
+	c := ensembleConfig(javazk.DefaultConfig())
 	for _, opt := range opts {
 		opt(&c)
 	}
-	return c
+	return javazk.Config(c)
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -56,20 +35,20 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 // whatever the tick; WithConfig changes that (minSessionTimeout,
 // maxSessionTimeout).
 func WithTickTime(d time.Duration) EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["tickTime"] = millis(d) }
+	return func(c *ensembleConfig) { c.Lines["tickTime"] = millis(d) }
 }
 
 // WithSyncLimit sets for how many ticks a follower and its leader go without
 // hearing from each other before they part. A follower that is cut off answers
 // its clients that long. The default is 12 ticks: 3 s with the default tick.
 func WithSyncLimit(ticks int) EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["syncLimit"] = strconv.Itoa(ticks) }
+	return func(c *ensembleConfig) { c.Lines["syncLimit"] = strconv.Itoa(ticks) }
 }
 
 // WithMaxClientCnxns sets how many connections a server takes from one address.
 // The default is 0: no limit.
 func WithMaxClientCnxns(n int) EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["maxClientCnxns"] = strconv.Itoa(n) }
+	return func(c *ensembleConfig) { c.Lines["maxClientCnxns"] = strconv.Itoa(n) }
 }
 
 // WithConfig adds lines to every server's zoo.cfg, or replaces those that have
@@ -77,14 +56,14 @@ func WithMaxClientCnxns(n int) EnsembleOption {
 // own. The map is copied.
 func WithConfig(lines map[string]string) EnsembleOption {
 	lines = maps.Clone(lines)
-	return func(c *ensembleConfig) { maps.Copy(c.lines, lines) }
+	return func(c *ensembleConfig) { maps.Copy(c.Lines, lines) }
 }
 
 // WithForceSync makes the servers wait for the disk at each transaction, as in
 // production. Without it, the default, nothing is lost when a server is killed,
 // only when the machine is.
 func WithForceSync() EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["forceSync"] = "yes" }
+	return func(c *ensembleConfig) { c.Lines["forceSync"] = "yes" }
 }
 
 // WithContainerCheck sets how often empty container nodes and nodes whose time
@@ -104,5 +83,5 @@ func WithSuperDigest(digest string) EnsembleOption {
 // WithJavaFlags adds flags for the Java virtual machine, behind the ensemble's
 // own: -D properties above all. The default is none.
 func WithJavaFlags(flags ...string) EnsembleOption {
-	return func(c *ensembleConfig) { c.flags = append(c.flags, flags...) }
+	return func(c *ensembleConfig) { c.Flags = append(c.Flags, flags...) }
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/relay"
 )
 
 // Action is what a hook wants done with a frame. The zero value is [Pass].
@@ -45,7 +46,7 @@ type Frame struct {
 // The zero value is not usable: use [NewProxy]. It must not be copied. Its
 // methods may be called from several goroutines.
 type Proxy struct {
-	relay *relay
+	relay *relay.Relay
 
 	mu       sync.Mutex
 	hook     func(Frame) Action // guarded by mu
@@ -61,7 +62,7 @@ const maxFrame = 64 << 20
 // listening. [Proxy.Close] ends it.
 func NewProxy(target string) (*Proxy, error) {
 	p := &Proxy{requests: make(map[string]int)}
-	r, err := newRelay(target, 0, p.pump)
+	r, err := relay.New(target, 0, p.newPump)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func NewProxy(target string) (*Proxy, error) {
 }
 
 // Addr is the address clients connect to, a host and port. It never changes.
-func (p *Proxy) Addr() string { return p.relay.addr() }
+func (p *Proxy) Addr() string { return p.relay.Addr() }
 
 // Blackhole holds traffic back in the directions given, and lets it through in
 // the others. Nobody is told: nothing is closed, connections are still taken,
@@ -79,28 +80,28 @@ func (p *Proxy) Addr() string { return p.relay.addr() }
 // connections that still stand; after [Proxy.Cut] it never does. So
 // Blackhole(false, true), a request, Cut is a request that was carried out and
 // whose answer was lost.
-func (p *Proxy) Blackhole(toServer, toClient bool) { p.relay.hold(toServer, toClient) }
+func (p *Proxy) Blackhole(toServer, toClient bool) { p.relay.Hold(toServer, toClient) }
 
 // Cut closes every connection that stands now. New ones are taken.
-func (p *Proxy) Cut() { p.relay.cut() }
+func (p *Proxy) Cut() { p.relay.Cut() }
 
 // Refuse has every new connection closed as soon as it is made, or no longer.
 // Those that stand go on.
-func (p *Proxy) Refuse(refuse bool) { p.relay.setRefuse(refuse) }
+func (p *Proxy) Refuse(refuse bool) { p.relay.Refuse(refuse) }
 
 // Heal ends what Blackhole and Refuse began. The hook stays.
 func (p *Proxy) Heal() {
-	p.relay.setRefuse(false)
-	p.relay.hold(false, false)
+	p.relay.Refuse(false)
+	p.relay.Hold(false, false)
 }
 
 // Close closes every connection and the port, and waits until no goroutine of
 // the proxy is left. It must not be called from a hook. Further calls do
 // nothing.
-func (p *Proxy) Close() { p.relay.close() }
+func (p *Proxy) Close() { p.relay.Close() }
 
 // Conns is the number of connections that stand.
-func (p *Proxy) Conns() int { return p.relay.open() }
+func (p *Proxy) Conns() int { return p.relay.Open() }
 
 // Requests returns how many requests of each kind clients have sent since the
 // start or [Proxy.ResetRequests], dropped ones among them, by the names in
@@ -128,12 +129,25 @@ func (p *Proxy) SetHook(hook func(Frame) Action) {
 	p.hook = hook
 }
 
+// conversation is one connection through a proxy, whose answers belong to
+// requests.
+type conversation struct {
+	proxy *Proxy
+
+	mu      sync.Mutex
+	pending map[int32]int32 // guarded by mu; opcodes of requests not yet answered, by xid
+}
+
+func (p *Proxy) newPump() relay.Pump {
+	return (&conversation{proxy: p, pending: make(map[int32]int32)}).pump
+}
+
 // pump copies one direction frame by frame.
-func (p *Proxy) pump(c *relayConn, d direction) error {
-	conn, _ := c.ends(d)
+func (c *conversation) pump(rc *relay.Conn, d relay.Direction) error {
+	conn, _ := rc.Ends(d)
 	src := bufio.NewReader(conn)
 	if head, err := src.Peek(wire.FrameHeader); err == nil && binary.BigEndian.Uint32(head) > maxFrame {
-		return c.copyFrom(src, d)
+		return rc.CopyFrom(src, d)
 	}
 	var buf []byte
 	for first := true; ; first = false {
@@ -147,12 +161,16 @@ func (p *Proxy) pump(c *relayConn, d direction) error {
 		buf = frame
 		// Counted and shown to the hook only once it may travel on: a held
 		// request has not been seen by anybody.
-		if !c.await(d) {
+		if !rc.Await(d) {
 			return net.ErrClosed
 		}
-		act := p.inspect(c, d, first, frame[wire.FrameHeader:])
+		f := Frame{FromServer: d == relay.ToClient, Conn: rc.Number(), Payload: frame[wire.FrameHeader:], Op: "connect"}
+		if !first {
+			c.decode(&f)
+		}
+		act := c.proxy.inspect(f)
 		if act == Pass || act == PassAndCut {
-			if err := c.write(d, frame); err != nil {
+			if err := rc.Write(d, frame); err != nil {
 				return err
 			}
 		}
@@ -162,26 +180,8 @@ func (p *Proxy) pump(c *relayConn, d direction) error {
 	}
 }
 
-// inspect counts a frame and asks the hook about it.
-func (p *Proxy) inspect(c *relayConn, d direction, first bool, payload []byte) Action {
-	f := Frame{FromServer: d == toClient, Conn: c.number, Payload: payload, Op: "connect"}
-	if !first {
-		c.decode(&f)
-	}
-	p.mu.Lock()
-	hook := p.hook
-	if !f.FromServer {
-		p.requests[f.Op]++
-	}
-	p.mu.Unlock()
-	if hook == nil {
-		return Pass
-	}
-	return hook(f)
-}
-
 // decode reads the header and ties an answer to its request.
-func (c *relayConn) decode(f *Frame) {
+func (c *conversation) decode(f *Frame) {
 	dec := wire.NewDecoder(f.Payload)
 	f.Xid = dec.Int32()
 	c.mu.Lock()
@@ -197,4 +197,18 @@ func (c *relayConn) decode(f *Frame) {
 		c.pending[f.Xid] = f.Code
 	}
 	f.Op = wire.Op(f.Code).String()
+}
+
+// inspect counts a frame and asks the hook about it.
+func (p *Proxy) inspect(f Frame) Action {
+	p.mu.Lock()
+	hook := p.hook
+	if !f.FromServer {
+		p.requests[f.Op]++
+	}
+	p.mu.Unlock()
+	if hook == nil {
+		return Pass
+	}
+	return hook(f)
 }

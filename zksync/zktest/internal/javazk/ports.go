@@ -1,4 +1,4 @@
-package zktest
+package javazk
 
 import (
 	"errors"
@@ -30,6 +30,7 @@ type portPool struct {
 
 var ports = portPool{used: make(map[int]struct{})}
 
+// pick returns a free port, which nobody else gets until it is released.
 func (p *portPool) pick() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,3 +57,7 @@ func (p *portPool) release(port int) {
 }
 
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// PickPort returns a free port on loopback, which no other call gets until the
+// ensemble that uses it is closed. It is the default of [Config.PickPort].
+func PickPort() (int, error) { return ports.pick() }

@@ -1,4 +1,4 @@
-package zktest
+package javazk
 
 import (
 	"encoding/binary"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -127,15 +125,4 @@ func closeAsObserver(id int64) []byte {
 		out.Buf = binary.BigEndian.AppendUint32(out.Buf, 1<<32-1) // who asks: a null vector
 	}
 	return out.Buf
-}
-
-// inDump reports whether the answer to "dump" names the session, as one that
-// lives or as the owner of a node. What follows about connections doesn't count:
-// they end a moment later.
-func inDump(dump string, id int64) (bool, error) {
-	sessions, _, _ := strings.Cut(dump, "Connections dump")
-	if !strings.Contains(strings.ToLower(sessions), "ephemeral") {
-		return false, fmt.Errorf("answer to dump: %q", strings.TrimSpace(dump))
-	}
-	return regexp.MatchString(fmt.Sprintf(`(?m)^\s*%#x:?\s*$`, uint64(id)), sessions)
 }

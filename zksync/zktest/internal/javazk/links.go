@@ -1,4 +1,4 @@
-package zktest
+package javazk
 
 import (
 	"encoding/binary"
@@ -6,15 +6,17 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/relay"
 )
 
 // link is the way from one server to another: one relay to the port where a
 // leader hears its followers, one to the port for elections.
 type link struct {
-	quorum, election *relay
+	quorum, election *relay.Relay
 }
 
-func (l *link) relays() [2]*relay { return [2]*relay{l.quorum, l.election} }
+func (l *link) relays() [2]*relay.Relay { return [2]*relay.Relay{l.quorum, l.election} }
 
 // links joins servers with each other. Each names the others by its own links,
 // so that the traffic of any two can be stopped.
@@ -40,14 +42,14 @@ func newLinks(quorum, election []int) (links, error) {
 			if from == to {
 				continue
 			}
-			q, err := newRelay(address(quorum[to]), linkPatience, copyBytes)
+			q, err := relay.New(address(quorum[to]), linkPatience, func() relay.Pump { return relay.Copy })
 			if err != nil {
 				return fail(err)
 			}
 			l := &link{quorum: q}
 			ls[[2]int{from, to}] = l
-			l.election, err = newRelay(address(election[to]), linkPatience, func(c *relayConn, d direction) error {
-				return ls.copyElection(c, d, from, to)
+			l.election, err = relay.New(address(election[to]), linkPatience, func() relay.Pump {
+				return func(c *relay.Conn, d relay.Direction) error { return ls.copyElection(c, d, from, to) }
 			})
 			if err != nil {
 				return fail(err)
@@ -61,7 +63,7 @@ func (ls links) close() {
 	for _, l := range ls {
 		for _, r := range l.relays() {
 			if r != nil {
-				r.close()
+				r.Close()
 			}
 		}
 	}
@@ -80,23 +82,24 @@ const maxElectionAddr = 4 << 10
 // address it can be called back at, and is called back there by one with a
 // greater id: that has to be a link as well, or the two would have a way past
 // the cut.
-func (ls links) copyElection(c *relayConn, d direction, from, to int) error {
-	if d == toClient {
-		return copyBytes(c, d)
+func (ls links) copyElection(c *relay.Conn, d relay.Direction, from, to int) error {
+	if d == relay.ToClient {
+		return relay.Copy(c, d)
 	}
+	client, _ := c.Ends(d)
 	var head [20]byte // version, server id, length of the address
-	n, err := io.ReadFull(c.client, head[:8])
+	n, err := io.ReadFull(client, head[:8])
 	version := binary.BigEndian.Uint64(head[:])
 	if err == nil && (version == electionV1 || version == electionV2) {
-		if n, err = io.ReadFull(c.client, head[8:]); err == nil {
+		if n, err = io.ReadFull(client, head[8:]); err == nil {
 			return ls.callBack(c, head, from, to)
 		}
 		n += 8
 	}
-	if !c.await(d) {
+	if !c.Await(d) {
 		return net.ErrClosed
 	}
-	if werr := c.write(d, head[:n]); werr != nil {
+	if werr := c.Write(d, head[:n]); werr != nil {
 		return werr
 	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -105,25 +108,26 @@ func (ls links) copyElection(c *relayConn, d direction, from, to int) error {
 	if err != nil {
 		return err
 	}
-	return copyBytes(c, d)
+	return relay.Copy(c, d)
 }
 
-func (ls links) callBack(c *relayConn, head [20]byte, from, to int) error {
+func (ls links) callBack(c *relay.Conn, head [20]byte, from, to int) error {
 	size := binary.BigEndian.Uint32(head[16:])
 	if size > maxElectionAddr {
 		return fmt.Errorf("zktest: election address of %d bytes", size)
 	}
-	if _, err := io.CopyN(io.Discard, c.client, int64(size)); err != nil {
+	client, _ := c.Ends(relay.ToServer)
+	if _, err := io.CopyN(io.Discard, client, int64(size)); err != nil {
 		return err
 	}
-	back := ls[[2]int{to, from}].election.addr()
+	back := ls[[2]int{to, from}].election.Addr()
 	msg := binary.BigEndian.AppendUint32(head[:16:16], uint32(len(back)))
 	msg = append(msg, back...)
-	if !c.await(toServer) {
+	if !c.Await(relay.ToServer) {
 		return net.ErrClosed
 	}
-	if err := c.write(toServer, msg); err != nil {
+	if err := c.Write(relay.ToServer, msg); err != nil {
 		return err
 	}
-	return copyBytes(c, toServer)
+	return relay.Copy(c, relay.ToServer)
 }
