@@ -76,45 +76,52 @@ func parseNetwork(s string) (netip.Prefix, bool) {
 }
 
 // fix returns the ACL that a node keeps when a client asks for list, or false if
-// ZooKeeper rejects it. An entry of scheme "auth" becomes one for each digest of
-// the client, and no entry is kept twice.
-func (ids Identities) fix(list []wire.ACL) ([]wire.ACL, bool) {
-	var out []wire.ACL
+// ZooKeeper rejects it. No entry is kept twice.
+func (ids Identities) fix(list []wire.ACL) (kept []wire.ACL, ok bool) {
 	for _, a := range list {
-		fixed := ids.fixEntry(a)
-		if len(fixed) == 0 {
+		if a.Scheme == "auth" {
+			kept, ok = ids.fixAuth(kept, a.Perms)
+		} else {
+			kept, ok = addEntry(kept, a), validEntry(a)
+		}
+		if !ok {
 			return nil, false
 		}
-		for _, f := range fixed {
-			if !slices.Contains(out, f) {
-				out = append(out, f)
-			}
-		}
 	}
-	return out, len(out) > 0
+	return kept, len(kept) > 0
 }
 
-// fixEntry returns what is kept for one entry; nothing means that it is invalid.
-func (ids Identities) fixEntry(a wire.ACL) (kept []wire.ACL) {
-	ok := false
-	switch a.Scheme {
-	case "world":
-		ok = a.ID == "anyone"
-	case "ip":
-		_, ok = parseNetwork(a.ID)
-	case "digest":
-		ok = strings.Count(a.ID, ":") == 1 && !strings.HasSuffix(a.ID, ":")
-	case "auth":
-		for _, id := range ids {
-			if id.Scheme == "digest" { // an address does not authenticate
-				kept = append(kept, wire.ACL{Perms: a.Perms, Scheme: id.Scheme, ID: id.ID})
-			}
+// fixAuth adds an entry for each digest of the client, in place of one of scheme
+// "auth". It reports false if the client has none: an address does not
+// authenticate.
+func (ids Identities) fixAuth(kept []wire.ACL, perms int32) (_ []wire.ACL, ok bool) {
+	for _, id := range ids {
+		if id.Scheme == "digest" {
+			kept, ok = addEntry(kept, wire.ACL{Perms: perms, Scheme: id.Scheme, ID: id.ID}), true
 		}
 	}
-	if ok {
-		kept = append(kept, a)
+	return kept, ok
+}
+
+func addEntry(kept []wire.ACL, a wire.ACL) []wire.ACL {
+	if slices.Contains(kept, a) {
+		return kept
 	}
-	return kept
+	return append(kept, a)
+}
+
+// validEntry is for the entries of all schemes but "auth".
+func validEntry(a wire.ACL) bool {
+	switch a.Scheme {
+	case "world":
+		return a.ID == "anyone"
+	case "ip":
+		_, ok := parseNetwork(a.ID)
+		return ok
+	case "digest":
+		return strings.Count(a.ID, ":") == 1 && !strings.HasSuffix(a.ID, ":")
+	}
+	return false
 }
 
 // Prove returns the identities of a client that has proved one more, or false if
