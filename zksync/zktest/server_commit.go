@@ -7,12 +7,12 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// begin starts a transaction, which has its zxid whatever becomes of it.
+// begin starts a transaction. It takes a zxid even if it fails.
 func (s *Server) begin() *tree.Txn { return s.tree.Begin(time.Now().UnixMilli()) }
 
-// commit shows a transaction, applied to the leader's tree already, to the doors.
-// by is the connection it came from, or nil: its own door is up to date before
-// it has an answer.
+// commit shows a transaction to the doors, after it was applied to the leader's
+// tree. by is the connection that it came from, or nil: its door is up to date
+// before the client gets its answer.
 func (s *Server) commit(x *tree.Txn, by *conn) {
 	for _, d := range s.doors {
 		if d.view == s.tree {
@@ -26,7 +26,7 @@ func (s *Server) commit(x *tree.Txn, by *conn) {
 	}
 }
 
-// catchUp applies what a door has not seen yet.
+// catchUp applies the transactions that a door has not seen yet.
 func (d *Door) catchUp(by *conn) {
 	for _, x := range d.pending {
 		d.view.Replay(x)
@@ -37,7 +37,7 @@ func (d *Door) catchUp(by *conn) {
 	d.view.SetZxid(d.srv.tree.Zxid())
 }
 
-// part gives a door a tree of its own, or the leader's again.
+// part gives a door its own tree, or the leader's again.
 func (d *Door) part() {
 	own := d.lags || d.uncut != nil
 	switch {
@@ -49,7 +49,7 @@ func (d *Door) part() {
 	}
 }
 
-// fire tells those who watch through a door what a transaction has changed.
+// fire sends the events of a transaction to the watchers of a door.
 func (d *Door) fire(x *tree.Txn, by *conn) {
 	for i := range x.Changes {
 		c := &x.Changes[i]

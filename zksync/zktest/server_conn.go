@@ -14,15 +14,15 @@ import (
 const maxRequest = 1048575
 
 // conn is one connection of a client. Three goroutines work for it: one reads
-// frames, one carries them out, one writes what is to be sent. So what a fault
-// holds up in one direction does not hold up the other.
+// frames, one carries them out, and one writes the answers. So a fault in one
+// direction does not hold up the other.
 type conn struct {
 	srv    *Server
 	door   *Door
 	nc     net.Conn
 	number int
 	in     chan inFrame
-	wake   chan struct{} // cap 1: there is something in out
+	wake   chan struct{} // of capacity 1: out is not empty
 	done   chan struct{} // closed when nc is
 	once   sync.Once
 
@@ -32,7 +32,7 @@ type conn struct {
 
 	// Guarded by srv.mu.
 	session int64
-	gone    bool // for the server; what was queued is still sent
+	gone    bool // for the server; queued frames are still sent
 	muted   bool // nothing more is sent
 	ids     tree.Identities
 	watched map[string]int // paths, and in how many tables
@@ -53,7 +53,7 @@ type outFrame struct {
 // that sends more has to wait, as it does for the buffers of a kernel.
 const inRoom = 256
 
-// serve has a connection served. srv.mu is held.
+// serve starts the goroutines of a connection. The caller holds srv.mu.
 func (d *Door) serve(nc net.Conn) {
 	s := d.srv
 	ip := "127.0.0.1"
@@ -80,8 +80,8 @@ func (c *conn) cut() {
 	})
 }
 
-// leave ends the connection for the server, and for the client once it has got
-// what was sent before. srv.mu is held.
+// leave ends the connection for the server at once, and for the client after the
+// frames that were sent before. The caller holds srv.mu.
 func (c *conn) leave() {
 	if c.gone {
 		return
@@ -140,8 +140,8 @@ func (c *conn) run() {
 	}
 }
 
-// pass waits until a frame may go on. It reports false when the connection is
-// closed instead.
+// pass waits until a frame may go on. It reports false if the connection is closed
+// first.
 func (c *conn) pass(due time.Time, out bool) bool {
 	if wait := time.Until(due); !due.IsZero() && wait > 0 {
 		t := time.NewTimer(wait)
@@ -165,7 +165,7 @@ func (c *conn) pass(due time.Time, out bool) bool {
 	}
 }
 
-// send queues a frame. srv.mu is held.
+// send queues a frame. The caller holds srv.mu.
 func (c *conn) send(frame []byte) {
 	if !c.gone && !c.muted {
 		c.queue(frame)

@@ -2,8 +2,7 @@ package zktest
 
 import "time"
 
-// reapLater has the tree looked through at the next whole interval since the
-// start.
+// reapLater schedules reap for the next whole interval since the start.
 func (s *Server) reapLater() {
 	if s.reaper != nil || s.closed {
 		return

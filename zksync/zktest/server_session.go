@@ -8,7 +8,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// session is one that has not ended.
+// session is a session that has not ended.
 type session struct {
 	id       int64
 	password []byte
@@ -17,7 +17,7 @@ type session struct {
 	conn     *conn         // the connection that owns it; nil while there is none
 }
 
-// touch puts the end of a session off.
+// touch postpones the end of a session, because its client was heard.
 func (s *Server) touch(ss *session) {
 	// Sessions end in batches, at whole ticks.
 	tick := s.cfg.tick
@@ -25,7 +25,8 @@ func (s *Server) touch(ss *session) {
 	s.wake(ss.expires)
 }
 
-// wake has sessions looked through at a time since the start, if not earlier.
+// wake sets the alarm for the next look at sessions, in time since the start. An
+// earlier alarm stays.
 func (s *Server) wake(at time.Duration) {
 	if s.closed || s.alarmAt != 0 && s.alarmAt <= at {
 		return
@@ -62,8 +63,8 @@ func (s *Server) expireDue() {
 	}
 }
 
-// endSession is the transaction with which a session is over: its nodes go and
-// its connections are closed, all but the one that asked for it.
+// endSession ends a session by a transaction: it deletes the session's nodes and
+// closes its connections, except the one that asked for it.
 func (s *Server) endSession(id int64, by *conn) *tree.Txn {
 	x := s.begin()
 	x.Ended = id
@@ -76,8 +77,8 @@ func (s *Server) endSession(id int64, by *conn) *tree.Txn {
 	return x
 }
 
-// connect answers the first frame of a connection. It reports false when there
-// is to be none.
+// connect answers the first frame of a connection. It reports false if the
+// connection ends.
 func (c *conn) connect(payload []byte) bool {
 	req, err := wire.ParseConnectRequest(payload)
 	if err != nil {
@@ -146,7 +147,7 @@ func (c *serverConfig) granted(asked int32) time.Duration {
 	return time.Duration(max(ms, 1)) * time.Millisecond
 }
 
-// newSession makes one that nobody has yet.
+// newSession makes a session, which no connection owns yet.
 func (s *Server) newSession() *session {
 	s.lastID++
 	ss := &session{id: s.lastID, password: make([]byte, 16)}

@@ -17,8 +17,8 @@ const (
 	watchRecursive                       // until it is removed, with all that is below
 )
 
-// watchTable is the watches of one kind through one door: on a node's data and
-// existence, or on its children.
+// watchTable holds the watches of one kind of one door: on nodes' data and
+// existence, or on their children.
 type watchTable map[string]map[*conn]watchMode
 
 func (w watchTable) add(p string, c *conn, m watchMode) {
@@ -31,7 +31,7 @@ func (w watchTable) add(p string, c *conn, m watchMode) {
 	w[p][c] |= m
 }
 
-// drop takes modes away, and reports whether any of them was there.
+// drop removes modes, and reports whether any of them was set.
 func (w watchTable) drop(p string, c *conn, m watchMode) bool {
 	had := w[p][c]
 	if had&m == 0 {
@@ -51,8 +51,8 @@ func (w watchTable) drop(p string, c *conn, m watchMode) bool {
 	return true
 }
 
-// trigger sends an event to all who watch for it and may read the node, apart
-// from those in skip, and returns who was told.
+// trigger sends an event to all connections that watch for it and may read the
+// node, except those in skip. It returns the connections that it was meant for.
 func (w watchTable) trigger(zxid int64, kind int32, p string, acl []wire.ACL, skip map[*conn]bool) map[*conn]bool {
 	var told map[*conn]bool
 	for at := p; ; at = tree.Parent(at) {
@@ -92,8 +92,8 @@ func (c *conn) event(zxid int64, kind int32, p string) {
 	c.send(wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: p}.Append(h)))
 }
 
-// setWatches sets the watches again that a client had on its last connection,
-// and tells it what has happened since.
+// setWatches sets the watches again that a client had on its last connection, and
+// sends the events of the changes since then.
 func (c *conn) setWatches(r *request) {
 	d, zxid := c.door, c.door.view.Zxid()
 	again := func(paths []string, table watchTable, changed int32, at func(wire.Stat) int64) {
@@ -176,7 +176,7 @@ func (c *conn) watches(r *request, remove bool) wire.Code {
 	return wire.CodeOK
 }
 
-// unwatch takes all watches of a connection away.
+// unwatch removes all watches of a connection.
 func (c *conn) unwatch() {
 	const all = watchOnce | watchOn | watchRecursive
 	for p := range c.watched {
