@@ -8,26 +8,25 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/javazk"
 )
 
-// ErrEnsembleClosed is returned when a method is called on an [Ensemble] after
-// Close.
+// ErrEnsembleClosed is returned by the methods of an [Ensemble] after Close.
 var ErrEnsembleClosed = javazk.ErrClosed
 
-// Ensemble is one or three real ZooKeeper servers on loopback. Servers are named
-// by their index, from 0; ZooKeeper's own id of a server is one more.
+// Ensemble is one or three real ZooKeeper servers on loopback. Its methods name a
+// server by its index, from 0; ZooKeeper's own id of the server is one more.
 //
 // The zero value is not usable: use [NewEnsemble], [StartEnsemble] or
 // [RealEnsemble]. It must not be copied. Its methods may be called from several
-// goroutines; those that start, stop, pause and cut servers wait for each other.
-// A method that is given an index of no server returns an error.
+// goroutines; the methods that start, stop, pause and cut servers wait for each
+// other. A method returns an error if there is no server with the index.
 type Ensemble struct {
 	java *javazk.Ensemble
 }
 
-// NewEnsemble starts n servers, 1 or 3, and returns once every one of them
-// serves. They keep their files in a new directory below dir, which must exist;
-// the empty dir is the directory for temporary files. The error wraps
-// [ErrNoZooKeeper] where none is installed; otherwise it holds the end of the
-// log of the server that did not come up. After an error nothing is left.
+// NewEnsemble starts n servers, 1 or 3, and returns when all of them serve. They
+// keep their files in a new directory below dir, which must exist; the empty dir
+// means the directory for temporary files. The error wraps [ErrNoZooKeeper] if no
+// ZooKeeper is installed; otherwise it contains the end of the log of the server
+// that did not come up. After an error nothing is left.
 func NewEnsemble(dir string, n int, opts ...EnsembleOption) (*Ensemble, error) {
 	if n != 1 && n != 3 {
 		return nil, fmt.Errorf("zktest: ensemble of %d servers, want 1 or 3", n)
@@ -43,21 +42,21 @@ func NewEnsemble(dir string, n int, opts ...EnsembleOption) (*Ensemble, error) {
 	return &Ensemble{java: java}, nil
 }
 
-// Close kills every server, closes the ways between them and removes their
-// files. The error is that of removing. Further calls do nothing.
+// Close kills every server, closes the links between them and removes their files.
+// It returns the error of removing the files. Further calls do nothing.
 func (e *Ensemble) Close() error { return e.java.Close() }
 
-// Servers returns the addresses clients connect to, as host and port, in the
+// Servers returns the addresses that clients connect to, as host and port, in the
 // order of the servers. The slice is the caller's.
 func (e *Ensemble) Servers() []string { return e.java.Servers() }
 
-// Server returns one server's address for clients. It panics, as a slice does,
-// when there is no server i.
+// Server returns the address that clients of server i connect to. It panics, as an
+// index of a slice does, if there is no server i.
 func (e *Ensemble) Server(i int) string { return e.java.Server(i) }
 
-// StartEnsemble is [NewEnsemble] in a temporary directory of the test. It ends
-// the test on an error, and closes the ensemble when the test ends. The last
-// lines of each server's log go to the log of a test that failed.
+// StartEnsemble is [NewEnsemble] in a temporary directory of the test. An error
+// ends the test, and the end of the test closes the ensemble. If the test has
+// failed, its log gets the last lines of each server's log.
 func StartEnsemble(t testing.TB, n int, opts ...EnsembleOption) *Ensemble {
 	t.Helper()
 	e, err := NewEnsemble(t.TempDir(), n, opts...)
@@ -77,9 +76,9 @@ func StartEnsemble(t testing.TB, n int, opts ...EnsembleOption) *Ensemble {
 	return e
 }
 
-// RealEnsemble is [StartEnsemble], but skips the test, with one line that says
-// why, where no ZooKeeper is installed. With ZKSYNC_REAL=required in the
-// environment it ends the test with an error there too.
+// RealEnsemble is [StartEnsemble], but it skips the test if no ZooKeeper is
+// installed, with one line that says why. With ZKSYNC_REAL=required in the
+// environment it fails the test instead.
 func RealEnsemble(t testing.TB, n int, opts ...EnsembleOption) *Ensemble {
 	t.Helper()
 	if _, err := javazk.Find(); err != nil && os.Getenv("ZKSYNC_REAL") != "required" {

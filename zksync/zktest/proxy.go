@@ -13,35 +13,35 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/relay"
 )
 
-// Action is what a hook wants done with a frame. The zero value is [Pass].
+// Action says what a [Proxy] does with a frame. The zero value is [Pass].
 type Action int
 
-// What may be done with a frame.
+// The actions.
 const (
 	Pass       Action = iota // forward it
-	Drop                     // forward it not; the connection goes on
-	DropAndCut               // forward it not and close the connection
+	Drop                     // drop it; the connection goes on
+	DropAndCut               // drop it and close the connection
 	PassAndCut               // forward it, then close the connection
 )
 
-// Frame is one message that passes a [Proxy]. The zero value is none. Copies
-// share Payload, which is the hook's to read, and to change within its length,
+// Frame is one message that passes a [Proxy]. The zero value means no message.
+// Copies share Payload. The hook may read Payload, and change it within its length,
 // until it returns; no other goroutine touches it meanwhile.
 type Frame struct {
 	FromServer bool
-	Conn       int64  // which connection through the proxy, counted from 1
-	Op         string // the request, or the one answered: "connect", "create", "getData", ...; "notify" is a watch event
+	Conn       int64  // the number of the connection through the proxy, from 1
+	Op         string // the request, or the request that it answers: "connect", "create", "getData", ...; "notify" is a watch event
 	Code       int32  // Op as a number; 0 for "connect" and "notify"
 	Xid        int32  // -1 for a watch event, -2 for a ping; 0 for "connect"
 	Zxid       int64  // of a reply
 	Err        int32  // of a reply: ZooKeeper's error code, 0 is none
-	Payload    []byte // without the length in front of it
+	Payload    []byte // without the length before it
 }
 
-// Proxy stands between clients and one server, passes their traffic on, and
-// makes a faulty network of itself. It takes ZooKeeper's protocol apart; traffic
-// that is something else (a four-letter word, TLS) passes uncounted and unseen by
-// the hook.
+// Proxy stands between clients and one server. It passes their traffic on, and can
+// act like a faulty network. It reads ZooKeeper's protocol. Other traffic (a
+// four-letter word, TLS) passes too, but the proxy does not count it and does not
+// show it to the hook.
 //
 // The zero value is not usable: use [NewProxy]. It must not be copied. Its
 // methods may be called from several goroutines.
@@ -57,9 +57,9 @@ type Proxy struct {
 const maxFrame = 64 << 20
 
 // NewProxy returns a proxy on a free loopback port that passes connections on to
-// target, a host and port. The target need not be there yet: a connection whose
-// target can't be reached within five seconds is closed. The error is that of
-// listening. [Proxy.Close] ends it.
+// target, a host and port. The target need not exist yet: the proxy closes a
+// connection if it can't reach the target within five seconds. NewProxy returns an
+// error if it can't listen. [Proxy.Close] ends the proxy.
 func NewProxy(target string) (*Proxy, error) {
 	p := &Proxy{requests: make(map[string]int)}
 	r, err := relay.New(target, 0, p.newPump)
@@ -70,26 +70,27 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is the address clients connect to, a host and port. It never changes.
+// Addr returns the address that clients connect to, a host and port. It never
+// changes.
 func (p *Proxy) Addr() string { return p.relay.Addr() }
 
-// Blackhole holds traffic back in the directions given, and lets it through in
-// the others. Nobody is told: nothing is closed, connections are still taken,
-// but while toServer is held the server learns nothing of them. As in a network
-// that loses packets, what was sent meanwhile arrives after [Proxy.Heal], on
-// connections that still stand; after [Proxy.Cut] it never does. So
-// Blackhole(false, true), a request, Cut is a request that was carried out and
-// whose answer was lost.
+// Blackhole holds traffic back in the given directions, and lets it through in the
+// others. No side gets a sign: nothing is closed, and connections are still
+// accepted, but while toServer is held the server learns nothing of them. As in a
+// network that loses packets, held data arrives after [Proxy.Heal] on connections
+// that still exist; after [Proxy.Cut] it never arrives. So Blackhole(false, true),
+// then a request, then Cut make a request that is carried out and whose answer is
+// lost.
 func (p *Proxy) Blackhole(toServer, toClient bool) { p.relay.Hold(toServer, toClient) }
 
-// Cut closes every connection that stands now. New ones are taken.
+// Cut closes every existing connection. New connections are accepted.
 func (p *Proxy) Cut() { p.relay.Cut() }
 
-// Refuse has every new connection closed as soon as it is made, or no longer.
-// Those that stand go on.
+// Refuse makes the proxy close every new connection as soon as it is made, or
+// accept connections again. Existing connections go on.
 func (p *Proxy) Refuse(refuse bool) { p.relay.Refuse(refuse) }
 
-// Heal ends what Blackhole and Refuse began. The hook stays.
+// Heal ends the effects of Blackhole and Refuse. The hook stays.
 func (p *Proxy) Heal() {
 	p.relay.Refuse(false)
 	p.relay.Hold(false, false)
@@ -100,12 +101,12 @@ func (p *Proxy) Heal() {
 // nothing.
 func (p *Proxy) Close() { p.relay.Close() }
 
-// Conns is the number of connections that stand.
+// Conns returns the number of existing connections.
 func (p *Proxy) Conns() int { return p.relay.Open() }
 
-// Requests returns how many requests of each kind clients have sent since the
-// start or [Proxy.ResetRequests], dropped ones among them, by the names in
-// [Frame.Op]. A multi counts as one. The map is the caller's.
+// Requests returns how many requests of each kind clients have sent since the start
+// or [Proxy.ResetRequests], by the names in [Frame.Op]. Dropped requests count, and
+// a multi counts as one. The map is the caller's.
 func (p *Proxy) Requests() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,18 +120,18 @@ func (p *Proxy) ResetRequests() {
 	clear(p.requests)
 }
 
-// SetHook has hook called with every frame before it is forwarded, in either
-// direction; nil removes it. Calls for one direction of one connection come one
-// after the other, in order, and hold that direction up while they last; others
-// come at the same time.
+// SetHook makes the proxy call hook with every frame, in either direction, before it
+// forwards the frame; nil removes the hook. Calls for one direction of one
+// connection come one after the other, in order, and hold up that direction. Other
+// calls may run at the same time.
 func (p *Proxy) SetHook(hook func(Frame) Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hook = hook
 }
 
-// conversation is one connection through a proxy, whose answers belong to
-// requests.
+// conversation is one connection through a proxy. It knows which request an answer
+// belongs to.
 type conversation struct {
 	proxy *Proxy
 
@@ -159,8 +160,8 @@ func (c *conversation) pump(rc *relay.Conn, d relay.Direction) error {
 			return err
 		}
 		buf = frame
-		// Counted and shown to the hook only once it may travel on: a held
-		// request has not been seen by anybody.
+		// A held request has not been seen by anybody: it is counted and shown to
+		// the hook only when it may go on.
 		if !rc.Await(d) {
 			return net.ErrClosed
 		}

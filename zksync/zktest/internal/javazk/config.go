@@ -96,7 +96,7 @@ const logbackConfig = `<configuration>
 </configuration>
 `
 
-// command is the server's Java, set for a quick start and little memory.
+// command returns the server's command line, for a quick start and little memory.
 func (e *Ensemble) command(s *server) *exec.Cmd {
 	args := []string{
 		"-Xms32m", "-Xmx128m", "-Xss512k",

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// poll is how long to wait before looking again at something that changes by
-// itself.
+// poll is the pause between two looks at something that changes by itself.
 const poll = 10 * time.Millisecond
 
-// until looks again and again until done returns true, an error or the deadline
-// has passed. It returns false in the last case.
+// until calls done again and again until it returns true or an error, or until the
+// deadline has passed; then it returns false.
 func until(deadline time.Time, done func() (bool, error)) (bool, error) {
 	for {
 		ok, err := done()
@@ -26,7 +25,8 @@ func until(deadline time.Time, done func() (bool, error)) (bool, error) {
 	}
 }
 
-// lock takes control of the ensemble, for one server; unlock gives it back.
+// lock takes control of the ensemble, and returns server i. unlock gives the control
+// back.
 func (e *Ensemble) lock(i int) (s *server, unlock func(), err error) {
 	if i < 0 || i >= len(e.servers) {
 		return nil, nil, fmt.Errorf("zktest: no server %d in an ensemble of %d", i, len(e.servers))
@@ -41,7 +41,7 @@ func (e *Ensemble) lock(i int) (s *server, unlock func(), err error) {
 	return e.servers[i], e.control.Unlock, nil
 }
 
-// state is what a server is doing, as far as this process decides it.
+// state is the state of a server, as far as this process decides it.
 type state struct {
 	running bool
 	paused  bool
@@ -55,10 +55,9 @@ func (e *Ensemble) state(s *server) state {
 	return state{running: running, paused: running && s.paused, cut: s.cut}
 }
 
-// Start starts server i again, with the data it had. It returns once the server
-// answers on its port, which it does before it serves: see
-// [Ensemble.WaitServing]. A server that runs, paused or not, is left as it is.
-// The error holds the end of the server's log; the server is then down.
+// Start starts server i again, with the data it had, unless it runs. It returns when
+// the server answers on its port, which is before it serves. The error contains the
+// end of the server's log; after an error the server is down.
 func (e *Ensemble) Start(i int) error {
 	s, unlock, err := e.lock(i)
 	if err != nil {
@@ -97,8 +96,8 @@ func (e *Ensemble) awaitUp(s *server, deadline time.Time) error {
 	return err
 }
 
-// verify returns an error when the server's process has ended, or when it is not
-// our server that answers on its port.
+// verify returns an error if the server's process has ended, or if another server
+// answers on its port.
 func (e *Ensemble) verify(s *server) error {
 	if s.proc.exited() {
 		return s.failure(fmt.Errorf("ended while it started (%w)", s.proc.err))
@@ -110,9 +109,9 @@ func (e *Ensemble) verify(s *server) error {
 	return nil
 }
 
-// Stop asks server i to end (SIGTERM) and waits until it has. A paused server is
-// resumed to hear of it. A server that does not run is left as it is. One that
-// is still there after ten seconds is killed, and that is an error.
+// Stop asks server i to end (SIGTERM), and waits until it has ended. It resumes a
+// paused server for this, and does nothing to a server that does not run. It kills
+// a server that does not end in time, and returns an error then.
 func (e *Ensemble) Stop(i int) error {
 	s, unlock, err := e.lock(i)
 	if err != nil {
@@ -138,8 +137,8 @@ func (e *Ensemble) Stop(i int) error {
 	}
 }
 
-// Kill ends server i at once (SIGKILL), paused or not, and waits until it is
-// gone. A server that does not run is left as it is.
+// Kill ends server i at once (SIGKILL), paused or not, and waits until it has
+// ended. It does nothing to a server that does not run.
 func (e *Ensemble) Kill(i int) error {
 	s, unlock, err := e.lock(i)
 	if err != nil {
@@ -160,10 +159,8 @@ func (e *Ensemble) Restart(i int) error {
 	return e.Start(i)
 }
 
-// Pause makes server i stand still (SIGSTOP): its connections stay open and
-// nothing answers on them. It returns once no thread of it runs. A paused server
-// is left as it is; one that does not run is an error. Where a system has no
-// such signal (Windows) the error wraps [errors.ErrUnsupported].
+// Pause makes server i stand still (SIGSTOP), unless it does already. It returns
+// when no thread of the server runs, or an error if the server does not run.
 func (e *Ensemble) Pause(i int) error {
 	s, unlock, err := e.lock(i)
 	if err != nil {
@@ -188,8 +185,8 @@ func (e *Ensemble) Pause(i int) error {
 	return nil
 }
 
-// Resume lets a paused server go on (SIGCONT). A server that is not paused is
-// left as it is; one that does not run is an error.
+// Resume lets a paused server go on (SIGCONT). It does nothing to a server that is
+// not paused, and returns an error if the server does not run.
 func (e *Ensemble) Resume(i int) error {
 	s, unlock, err := e.lock(i)
 	if err != nil {
@@ -216,14 +213,11 @@ func (e *Ensemble) setPaused(s *server, paused bool) {
 	s.paused = paused
 }
 
-// Cut parts server i from the others, in both directions, without a sign to
-// either side: nothing is closed, nothing arrives. Clients still reach it. A
-// follower goes on serving them for the time of syncLimit. Servers that
-// are cut are cut from each other too. Cutting the only server of an ensemble,
-// or one that is cut already, does nothing.
+// Cut separates server i from the others, in both directions, while its clients
+// still reach it. Neither side gets a sign.
 func (e *Ensemble) Cut(i int) error { return e.setCut(i, true) }
 
-// Heal ends the cut of server i. What was sent in the meantime arrives, on the
+// Heal ends the cut of server i. Data that was sent in the meantime arrives on the
 // connections that the servers have not given up.
 func (e *Ensemble) Heal(i int) error { return e.setCut(i, false) }
 

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// How long a server, and an ensemble, may take to come up, and a server to go
-// down by itself.
+// A server, and an ensemble, may take startTimeout to come up, and a server
+// stopTimeout to end.
 const (
 	startTimeout = 30 * time.Second
 	stopTimeout  = 10 * time.Second
 )
 
-// portAttempts is how often other ports are tried when somebody else got hold of
-// one first.
+// portAttempts is the number of attempts with new ports, if other programs take a
+// port first.
 const portAttempts = 5
 
 // ErrClosed is returned when a method is called on an [Ensemble] after Close.
 var ErrClosed = errors.New("zktest: ensemble is closed")
 
-// Ensemble is one or three real ZooKeeper servers on loopback. Servers are named
-// by their index, from 0; ZooKeeper's own id of a server is one more.
+// Ensemble is one or three real ZooKeeper servers on loopback. Its methods name a
+// server by its index, from 0; ZooKeeper's own id of the server is one more.
 //
 // The zero value is not usable: use [New]. It must not be copied. Its methods may
-// be called from several goroutines; those that start, stop, pause and cut servers
-// wait for each other. A method that is given an index of no server returns an
-// error.
+// be called from several goroutines; the methods that start, stop, pause and cut
+// servers wait for each other. A method returns an error if there is no server with
+// the index.
 type Ensemble struct {
 	config       Config
 	installation Installation
@@ -39,15 +39,15 @@ type Ensemble struct {
 	links        links
 	spawner      *spawner
 
-	control sync.Mutex // held by whoever changes what runs; taken before mu
+	control sync.Mutex // held while servers are started, ended, paused or cut; taken before mu
 	mu      sync.Mutex
 	closed  bool // guarded by mu
 }
 
-// New starts n servers, 1 or 3, and returns once every one of them serves. They
-// keep their files in a new directory below dir, which must exist; the empty dir
-// is the directory for temporary files. The error holds the end of the log of the
-// server that did not come up. After an error nothing is left.
+// New starts n servers, 1 or 3, and returns when all of them serve. They keep their
+// files in a new directory below dir, which must exist; the empty dir means the
+// directory for temporary files. The error contains the end of the log of the server
+// that did not come up. After an error nothing is left.
 func New(dir string, n int, config Config, installation Installation) (*Ensemble, error) {
 	var err error
 	for range portAttempts {
@@ -128,8 +128,8 @@ func (e *Ensemble) awaitServing(deadline time.Time) error {
 	return err
 }
 
-// setUp picks the ports, makes the links and writes every file. What it has made
-// when it fails is released by tearDown.
+// setUp picks the ports, makes the links and writes every file. If it fails,
+// tearDown releases what it has made.
 func (e *Ensemble) setUp(n int) error {
 	quorum, election := make([]int, n), make([]int, n)
 	for i := range n {
@@ -155,7 +155,7 @@ func (e *Ensemble) setUp(n int) error {
 	return nil
 }
 
-// tearDown undoes setUp, as far as that has come.
+// tearDown undoes setUp, even one that has failed.
 func (e *Ensemble) tearDown() error {
 	e.links.close()
 	for _, s := range e.servers {
@@ -166,8 +166,8 @@ func (e *Ensemble) tearDown() error {
 	return os.RemoveAll(e.dir)
 }
 
-// Close kills every server, closes the ways between them and removes their
-// files. The error is that of removing. Further calls do nothing.
+// Close kills every server, closes the links between them and removes their files.
+// It returns the error of removing the files. Further calls do nothing.
 func (e *Ensemble) Close() error {
 	e.control.Lock()
 	defer e.control.Unlock()
@@ -190,8 +190,8 @@ func (e *Ensemble) Close() error {
 	return nil
 }
 
-// Servers returns the addresses clients connect to, as host and port, in the
-// order of the servers. The slice is the caller's.
+// Servers returns the addresses that clients connect to, in the order of the
+// servers.
 func (e *Ensemble) Servers() []string {
 	list := make([]string, len(e.servers))
 	for i, s := range e.servers {
@@ -200,8 +200,7 @@ func (e *Ensemble) Servers() []string {
 	return list
 }
 
-// Server returns one server's address for clients. It panics, as a slice does,
-// when there is no server i.
+// Server returns the address that clients of server i connect to.
 func (e *Ensemble) Server(i int) string { return address(e.servers[i].client) }
 
 // Size returns the number of servers.

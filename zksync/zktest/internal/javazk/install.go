@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// ErrNoZooKeeper is wrapped by the error of [Find] when Java or ZooKeeper is not
-// on this machine.
+// ErrNoZooKeeper is wrapped by the error of [Find] if Java or ZooKeeper is not on
+// this machine.
 var ErrNoZooKeeper = errors.New("zktest: no ZooKeeper on this machine")
 
 const installHint = "install both with \"apt-get install -y zookeeper\" (Debian, Ubuntu), " +
 	"or unpack a release of Apache ZooKeeper and set ZOOKEEPER_HOME to it"
 
-// Where Debian's packages put jars.
+// debianJars is where Debian's packages put jars.
 const debianJars = "/usr/share/java"
 
 // Installation is a ZooKeeper that can be started. The zero value names none.
 // It may be copied; copies share ClassPath. Any number of goroutines may read it.
 type Installation struct {
 	Java      string   // path of the java command
-	ClassPath []string // jars, the binding for its log among them
+	ClassPath []string // jars, including the binding for the log
 	Home      string   // the directory the jars came from
 }
 
-// Find looks for Java in JAVA_HOME, then in the PATH, and for ZooKeeper in
-// ZOOKEEPER_HOME or, when that is empty, among Debian's jars. A ZOOKEEPER_HOME
-// that is set but holds no ZooKeeper is an error: nothing else is tried. The error
+// Find looks for Java in JAVA_HOME and then in the PATH. It looks for ZooKeeper in
+// ZOOKEEPER_HOME or, if that is empty, among Debian's jars. If ZOOKEEPER_HOME is set
+// but contains no ZooKeeper, it returns an error and looks nowhere else. The error
 // wraps [ErrNoZooKeeper].
 func Find() (Installation, error) {
 	java, err := findJava()
@@ -60,8 +60,8 @@ func findJava() (string, error) {
 	return java, nil
 }
 
-// findRelease takes the jars of an unpacked release: lib/*.jar since 3.5.5, and
-// those beside it before that.
+// findRelease returns the jars of an unpacked release: those in lib, where they are
+// since 3.5.5, and those beside it, where older releases have them.
 func findRelease(java, home string) (Installation, error) {
 	var jars []string
 	for _, pattern := range []string{filepath.Join(home, "lib", "*.jar"), filepath.Join(home, "*.jar")} {
@@ -80,8 +80,8 @@ func findRelease(java, home string) (Installation, error) {
 	return Installation{}, notFound("ZooKeeper", fmt.Sprintf("ZOOKEEPER_HOME=%q", home))
 }
 
-// findDebian takes Debian's jar, whose manifest names all it needs but a
-// binding for its log and two parts of Netty, which serves TLS.
+// findDebian returns Debian's jar. Its manifest names all that it needs, except a
+// binding for the log and two parts of Netty, which serves TLS.
 func findDebian(java, dir string) (Installation, error) {
 	jar := filepath.Join(dir, "zookeeper.jar")
 	if _, err := os.Stat(jar); err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/relay"
 )
 
-// link is the way from one server to another: one relay to the port where a
-// leader hears its followers, one to the port for elections.
+// link leads from one server to another: one relay to the port where a leader hears
+// its followers, and one to the port for elections.
 type link struct {
 	quorum, election *relay.Relay
 }
 
 func (l *link) relays() [2]*relay.Relay { return [2]*relay.Relay{l.quorum, l.election} }
 
-// links joins servers with each other. Each names the others by its own links,
-// so that the traffic of any two can be stopped.
-type links map[[2]int]*link // by the server that connects and the one it reaches
+// links joins servers with each other. Each server reaches the others through its
+// own links, so that the traffic of any two can be stopped.
+type links map[[2]int]*link // by the server that connects and the server that it reaches
 
-// linkPatience is how long a link waits for a server to open its port. A follower
-// is often there before the leader it has elected. Refused, it would ask again at
-// once; but a link has taken its connection already, and closing that sends the
-// follower back to the election while the leader waits for it, for as long as
-// initLimit.
+// linkPatience is the time that a link waits for a server to open its port. A
+// follower often comes before the leader that it has elected opens its port. Without
+// a link its connection would be refused, and it would try again at once. But a link
+// has accepted the connection. If the link closed it, the follower would go back to
+// the election, while the leader waits for the follower for as long as initLimit.
 const linkPatience = 3 * time.Second
 
 // newLinks makes the links between servers that listen on these ports. After an
-// error nothing is left.
+// error no link is left.
 func newLinks(quorum, election []int) (links, error) {
 	ls := make(links)
 	fail := func(err error) (links, error) {
@@ -78,10 +78,9 @@ const (
 
 const maxElectionAddr = 4 << 10
 
-// copyElection copies a connection for elections. A server opens it with the
-// address it can be called back at, and is called back there by one with a
-// greater id: that has to be a link as well, or the two would have a way past
-// the cut.
+// copyElection copies a connection for elections. The server that opens it sends the
+// address where a server with a greater id can call it back. That address must be a
+// link as well, or the two servers could get around a cut.
 func (ls links) copyElection(c *relay.Conn, d relay.Direction, from, to int) error {
 	if d == relay.ToClient {
 		return relay.Copy(c, d)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// server is one ZooKeeper of an ensemble. The first group of fields never changes,
-// the second is guarded by Ensemble.mu.
+// server is one server of an ensemble. The first group of fields never changes, and
+// Ensemble.mu guards the second.
 type server struct {
 	index    int // in the ensemble; ZooKeeper's own id is one more
 	dir      string
@@ -23,12 +23,12 @@ type server struct {
 	paused bool
 	cut    bool
 
-	logStart int64 // where the log of its present life begins; of whoever launches it
+	logStart int64 // where the log of the last start begins; Ensemble.control guards it
 }
 
 func (s *server) logPath() string { return filepath.Join(s.dir, "server.log") }
 
-// launch starts the server's process and doesn't wait for more.
+// launch starts the server's process, and does not wait until it answers.
 func (e *Ensemble) launch(s *server) error {
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -50,8 +50,8 @@ func (e *Ensemble) launch(s *server) error {
 	return nil
 }
 
-// failure makes an error of a server that did not come up: the end of its log,
-// and errPortTaken if that is what the log complains of.
+// failure returns the error of a server that did not come up: its cause, the end of
+// the log, and errPortTaken if the log complains of that.
 func (s *server) failure(cause error) error {
 	if s.portTaken() {
 		cause = errors.Join(cause, errPortTaken)
@@ -59,8 +59,8 @@ func (s *server) failure(cause error) error {
 	return fmt.Errorf("zktest: server %d: %w\n%s", s.index, cause, s.tail(15))
 }
 
-// portTaken reports whether the server has complained, since its last start, of
-// a port that it could not open. Not every port makes it end.
+// portTaken reports whether the server has complained, since its last start, of a
+// port that it could not open. Not every such port makes the server end.
 func (s *server) portTaken() bool {
 	log, err := os.Open(s.logPath())
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *server) portTaken() bool {
 	}, func(sign string) bool { return strings.Contains(string(text), sign) })
 }
 
-// tail is the last lines of the server's log.
+// tail returns the last lines of the server's log.
 func (s *server) tail(n int) string {
 	text, err := os.ReadFile(s.logPath())
 	if err != nil {

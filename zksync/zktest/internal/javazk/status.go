@@ -14,9 +14,9 @@ func (e *Ensemble) status(i int) status {
 	return parseStatus(answer)
 }
 
-// survey asks every server that can have a part in a quorum, those that run and
-// are neither paused nor cut, and returns the leader among them, or -1, and
-// whether all of them serve.
+// survey asks every server that can have a part in a quorum: each one that runs and
+// is neither paused nor cut. It returns the leader among them, or -1, and whether
+// all of them serve.
 func (e *Ensemble) survey() (leader int, serving bool) {
 	leader = -1
 	var epoch uint64
@@ -41,16 +41,16 @@ func (e *Ensemble) survey() (leader int, serving bool) {
 	return leader, leader >= 0 && up == serve
 }
 
-// Leader returns the index of the server that leads, which is 0 for a single
-// one, and -1 when there is none. Servers that are paused or cut don't lead, and
-// the rest only when it is a majority, whatever they still say of themselves.
+// Leader returns the index of the leader, or -1 if there is none. A server that is
+// paused or cut does not lead, whatever it says of itself, and the others have a
+// leader only if they are a majority.
 func (e *Ensemble) Leader() int {
 	leader, _ := e.survey()
 	return leader
 }
 
-// WaitLeader waits until a server leads, for at most timeout, and returns its
-// index, or -1 and an error.
+// WaitLeader waits for a leader, for at most timeout, and returns its index. After
+// the timeout it returns -1 and an error.
 func (e *Ensemble) WaitLeader(timeout time.Duration) (int, error) {
 	leader := -1
 	ok, _ := until(time.Now().Add(timeout), func() (bool, error) {
@@ -63,8 +63,8 @@ func (e *Ensemble) WaitLeader(timeout time.Duration) (int, error) {
 	return leader, nil
 }
 
-// WaitServing waits until there is a leader and every server serves that runs
-// and is neither paused nor cut, for at most timeout.
+// WaitServing waits until there is a leader and each server that runs, and is
+// neither paused nor cut, serves. After the timeout it returns an error.
 func (e *Ensemble) WaitServing(timeout time.Duration) error {
 	ok, _ := until(time.Now().Add(timeout), func() (bool, error) {
 		_, serving := e.survey()

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// A server that has just opened its port, or is about to lose or find a leader,
-// can swallow a four-letter word or hang up on it: so each question has a short
-// limit and is asked again.
+// A server that has just opened its port, or is about to lose or find a leader, may
+// not answer a four-letter word, or hang up. So each question has a short limit and
+// is asked again.
 const (
 	pollTimeout = 500 * time.Millisecond
 	askTimeout  = 2 * time.Second
@@ -43,10 +43,10 @@ func ask(addr, word string, timeout time.Duration) (string, error) {
 	return string(answer), nil
 }
 
-// FourLetter sends one of ZooKeeper's four-letter words to server i and returns
-// its answer as it is. A server that does not run or is paused is an error, and
-// so is one that has not answered within six seconds. A server without a quorum
-// answers most words with a line that says so.
+// FourLetter sends one of ZooKeeper's four-letter words to server i, and returns the
+// answer unchanged. It returns an error if the server does not run, is paused, or
+// does not answer within wordTimeout. It asks again after a question that a server
+// has swallowed.
 func (e *Ensemble) FourLetter(i int, word string) (answer string, err error) {
 	deadline := time.Now().Add(wordTimeout)
 	_, _ = until(deadline, func() (bool, error) { // the answer's error says it better
