@@ -15,7 +15,7 @@ func newDemo() *cobra.Command {
 	length := seconds(10 * time.Second)
 	cmd := &cobra.Command{
 		Use:                   "demo [flags]",
-		Short:                 "Show a lock at work, and what happens to it when things break",
+		Short:                 "Show a lock at work, and what happens to it under faults",
 		Long:                  demo.Help,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,8 +33,8 @@ func newDemo() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntVar(&workers, "workers", 4, "how many processes share the lock, 2 to 9")
-	f.Var(&length, "duration", "how long it lasts, 6s to 1m")
+	f.IntVar(&workers, "workers", 4, "number of processes that share the lock, 2 to 9")
+	f.Var(&length, "duration", "length of the demo, 6s to 1m")
 	return cmd
 }
 

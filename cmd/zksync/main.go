@@ -60,8 +60,8 @@ func newRoot() *cobra.Command {
 		Use:   "zksync",
 		Short: "Distributed locks on ZooKeeper, for the shell",
 		Long: "zksync brings distributed locks on ZooKeeper to the shell.\n" +
-			"\"zksync demo\" shows one at work, in ten seconds and without a ZooKeeper.\n" +
-			"\"zksync run --help\" tells what run does, its flags and its exit codes.",
+			"\"zksync demo\" shows a lock at work: it needs ten seconds and no ZooKeeper.\n" +
+			"\"zksync run --help\" describes the command run, its flags and its exit codes.",
 		Example: "  zksync demo\n" +
 			"  zksync run --servers zk1:2181,zk2:2181,zk3:2181 /locks/nightly -- ./backup.sh",
 		Version:       version(),

@@ -61,9 +61,9 @@ func newRun() *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVarP(&r.nonblock, "nonblock", "n", false, "do not wait for the lock")
-	f.VarP(&r.wait, "timeout", "w", "wait for the lock at most so long, e.g. 90s, 1m30s, 5 or 0.5 (seconds); 0 is -n")
-	f.VarP(exitCode{&r.conflict, 0}, "conflict-exit-code", "E", "exit code when -n or -w did not obtain the lock")
-	f.Var(exitCode{&r.lostCode, 1}, "lost-exit-code", "exit code when the lock was lost while the command ran")
+	f.VarP(&r.wait, "timeout", "w", "wait for the lock at most this long: 90s, 1m30s, 5 or 0.5 (seconds); 0 means -n")
+	f.VarP(exitCode{&r.conflict, 0}, "conflict-exit-code", "E", "exit code if -n or -w did not obtain the lock")
+	f.Var(exitCode{&r.lostCode, 1}, "lost-exit-code", "exit code if the lock was lost while the command ran")
 	f.Var(&r.grace, "grace", "time from SIGTERM to SIGKILL when the lock is lost")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print errors only")
 	f.BoolVar(&r.trace, "trace", false, "print the OpenTelemetry spans of the lock on stderr, as lines of JSON")

@@ -5,104 +5,82 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/javazk"
 )
 
-// EnsembleOption changes how the servers of an [Ensemble] are set up. Values
-// come from the With functions here; the last of two that contradict each other
-// counts. The zero value, nil, is not usable. They may be copied, and shared by
-// ensembles and goroutines.
+// EnsembleOption changes the setup of an [Ensemble]'s servers. Functions of this
+// package whose names start with With return one; of two that contradict each other
+// the last wins. The zero value, nil, is not usable. An option may be copied, and
+// shared by ensembles and goroutines.
 type EnsembleOption func(*ensembleConfig)
 
-// ensembleConfig is what the options change. zoo.cfg's own names are the keys of
-// lines, so that WithConfig may override any of them.
-type ensembleConfig struct {
-	lines    map[string]string
-	flags    []string            // of the JVM
-	pickPort func() (int, error) // where each server's ports come from
-	install  func() (Installation, error)
-}
+// ensembleConfig is the configuration that options change. The keys of Lines are
+// the names in zoo.cfg, so that WithConfig can override any of them.
+type ensembleConfig javazk.Config
 
-func newEnsembleConfig(opts []EnsembleOption) ensembleConfig {
-	c := ensembleConfig{
-		lines: map[string]string{
-			"maxClientCnxns":          "0",
-			"admin.enableServer":      "false",
-			"4lw.commands.whitelist":  "*",
-			"autopurge.purgeInterval": "0",
-			"preAllocSize":            "64", // KiB; the default writes 64 MiB of zeros a log file
-			"forceSync":               "no", // the page cache outlives a killed process
-			"initLimit":               "40",
-			"syncLimit":               "12",
-			"minSessionTimeout":       "500",
-			"maxSessionTimeout":       "60000",
-			"tickTime":                "250",
-			"electionPortBindRetry":   "3",
-		},
-		flags:    []string{"-Dzookeeper.extendedTypesEnabled=true"},
-		pickPort: ports.pick,
-		install:  FindZooKeeper,
-	}
+func newEnsembleConfig(opts []EnsembleOption) javazk.Config {
+	c := ensembleConfig(javazk.DefaultConfig())
 	for _, opt := range opts {
 		opt(&c)
 	}
-	return c
+	return javazk.Config(c)
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// WithTickTime sets the tick, in whole milliseconds: the step in which sessions
-// expire, and the unit of WithSyncLimit. The default is 250 ms, so that a session
-// of one second has four. Session timeouts from 500 ms to 60 s are granted
-// whatever the tick; WithConfig changes that (minSessionTimeout,
-// maxSessionTimeout).
+// WithTickTime sets the tick, in whole milliseconds. Sessions expire at whole ticks,
+// and WithSyncLimit counts in ticks. The default is 250 ms, so a session of one
+// second has four. The servers grant session timeouts from 500 ms to 60 s with any
+// tick; WithConfig changes that (minSessionTimeout, maxSessionTimeout).
 func WithTickTime(d time.Duration) EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["tickTime"] = millis(d) }
+	return func(c *ensembleConfig) { c.Lines["tickTime"] = millis(d) }
 }
 
-// WithSyncLimit sets for how many ticks a follower and its leader go without
-// hearing from each other before they part. A follower that is cut off answers
-// its clients that long. The default is 12 ticks: 3 s with the default tick.
+// WithSyncLimit sets the number of ticks after which a follower and its leader part
+// if they do not hear from each other. A follower that is cut off answers its
+// clients that long. The default is 12 ticks, which is 3 s with the default tick.
 func WithSyncLimit(ticks int) EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["syncLimit"] = strconv.Itoa(ticks) }
+	return func(c *ensembleConfig) { c.Lines["syncLimit"] = strconv.Itoa(ticks) }
 }
 
-// WithMaxClientCnxns sets how many connections a server takes from one address.
-// The default is 0: no limit.
+// WithMaxClientCnxns sets how many connections a server accepts from one address.
+// The default, 0, means no limit.
 func WithMaxClientCnxns(n int) EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["maxClientCnxns"] = strconv.Itoa(n) }
+	return func(c *ensembleConfig) { c.Lines["maxClientCnxns"] = strconv.Itoa(n) }
 }
 
-// WithConfig adds lines to every server's zoo.cfg, or replaces those that have
-// the same key. dataDir, clientPort and the server lines stay the ensemble's
-// own. The map is copied.
+// WithConfig adds lines to every server's zoo.cfg, or replaces lines with the same
+// key. The ensemble keeps its own dataDir, clientPort and server lines. The map is
+// copied.
 func WithConfig(lines map[string]string) EnsembleOption {
 	lines = maps.Clone(lines)
-	return func(c *ensembleConfig) { maps.Copy(c.lines, lines) }
+	return func(c *ensembleConfig) { maps.Copy(c.Lines, lines) }
 }
 
 // WithForceSync makes the servers wait for the disk at each transaction, as in
-// production. Without it, the default, nothing is lost when a server is killed,
-// only when the machine is.
+// production. The default is not to wait: a server that is killed loses nothing,
+// but a machine that fails does.
 func WithForceSync() EnsembleOption {
-	return func(c *ensembleConfig) { c.lines["forceSync"] = "yes" }
+	return func(c *ensembleConfig) { c.Lines["forceSync"] = "yes" }
 }
 
-// WithContainerCheck sets how often empty container nodes and nodes whose time
-// to live has passed are looked for, in whole milliseconds. ZooKeeper's default
-// is one minute.
+// WithContainerCheck sets how often the servers look for empty container nodes and
+// for nodes whose time to live has passed, in whole milliseconds. The default is
+// ZooKeeper's, one minute.
 func WithContainerCheck(d time.Duration) EnsembleOption {
 	return WithJavaFlags("-Dznode.container.checkIntervalMs=" + millis(d))
 }
 
-// WithSuperDigest sets the digest of the user "super", who may do everything:
-// base64 of the SHA-1 of "super:password". The default is none.
+// WithSuperDigest sets the digest of the user "super", which may do everything. The
+// digest is the base64 form of the SHA-1 of "super:password". The default is none.
 func WithSuperDigest(digest string) EnsembleOption {
 	digest = strings.TrimPrefix(digest, "super:")
 	return WithJavaFlags("-Dzookeeper.DigestAuthenticationProvider.superDigest=super:" + digest)
 }
 
-// WithJavaFlags adds flags for the Java virtual machine, behind the ensemble's
-// own: -D properties above all. The default is none.
+// WithJavaFlags adds flags for the Java virtual machine after the ensemble's own,
+// for example -D properties. The default is none.
 func WithJavaFlags(flags ...string) EnsembleOption {
-	return func(c *ensembleConfig) { c.flags = append(c.flags, flags...) }
+	return func(c *ensembleConfig) { c.Flags = append(c.Flags, flags...) }
 }

@@ -10,42 +10,43 @@ import (
 	"sync"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/relay"
 )
 
-// Action is what a hook wants done with a frame. The zero value is [Pass].
+// Action says what a [Proxy] does with a frame. The zero value is [Pass].
 type Action int
 
-// What may be done with a frame.
+// The actions.
 const (
 	Pass       Action = iota // forward it
-	Drop                     // forward it not; the connection goes on
-	DropAndCut               // forward it not and close the connection
+	Drop                     // drop it; the connection goes on
+	DropAndCut               // drop it and close the connection
 	PassAndCut               // forward it, then close the connection
 )
 
-// Frame is one message that passes a [Proxy]. The zero value is none. Copies
-// share Payload, which is the hook's to read, and to change within its length,
+// Frame is one message that passes a [Proxy]. The zero value means no message.
+// Copies share Payload. The hook may read Payload, and change it within its length,
 // until it returns; no other goroutine touches it meanwhile.
 type Frame struct {
 	FromServer bool
-	Conn       int64  // which connection through the proxy, counted from 1
-	Op         string // the request, or the one answered: "connect", "create", "getData", ...; "notify" is a watch event
+	Conn       int64  // the number of the connection through the proxy, from 1
+	Op         string // the request, or the request that it answers: "connect", "create", "getData", ...; "notify" is a watch event
 	Code       int32  // Op as a number; 0 for "connect" and "notify"
 	Xid        int32  // -1 for a watch event, -2 for a ping; 0 for "connect"
 	Zxid       int64  // of a reply
 	Err        int32  // of a reply: ZooKeeper's error code, 0 is none
-	Payload    []byte // without the length in front of it
+	Payload    []byte // without the length before it
 }
 
-// Proxy stands between clients and one server, passes their traffic on, and
-// makes a faulty network of itself. It takes ZooKeeper's protocol apart; traffic
-// that is something else (a four-letter word, TLS) passes uncounted and unseen by
-// the hook.
+// Proxy stands between clients and one server. It passes their traffic on, and can
+// act like a faulty network. It reads ZooKeeper's protocol. Other traffic (a
+// four-letter word, TLS) passes too, but the proxy does not count it and does not
+// show it to the hook.
 //
 // The zero value is not usable: use [NewProxy]. It must not be copied. Its
 // methods may be called from several goroutines.
 type Proxy struct {
-	relay *relay
+	relay *relay.Relay
 
 	mu       sync.Mutex
 	hook     func(Frame) Action // guarded by mu
@@ -56,12 +57,12 @@ type Proxy struct {
 const maxFrame = 64 << 20
 
 // NewProxy returns a proxy on a free loopback port that passes connections on to
-// target, a host and port. The target need not be there yet: a connection whose
-// target can't be reached within five seconds is closed. The error is that of
-// listening. [Proxy.Close] ends it.
+// target, a host and port. The target need not exist yet: the proxy closes a
+// connection if it can't reach the target within five seconds. NewProxy returns an
+// error if it can't listen. [Proxy.Close] ends the proxy.
 func NewProxy(target string) (*Proxy, error) {
 	p := &Proxy{requests: make(map[string]int)}
-	r, err := newRelay(target, 0, p.pump)
+	r, err := relay.New(target, 0, p.newPump)
 	if err != nil {
 		return nil, err
 	}
@@ -69,42 +70,43 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is the address clients connect to, a host and port. It never changes.
-func (p *Proxy) Addr() string { return p.relay.addr() }
+// Addr returns the address that clients connect to, a host and port. It never
+// changes.
+func (p *Proxy) Addr() string { return p.relay.Addr() }
 
-// Blackhole holds traffic back in the directions given, and lets it through in
-// the others. Nobody is told: nothing is closed, connections are still taken,
-// but while toServer is held the server learns nothing of them. As in a network
-// that loses packets, what was sent meanwhile arrives after [Proxy.Heal], on
-// connections that still stand; after [Proxy.Cut] it never does. So
-// Blackhole(false, true), a request, Cut is a request that was carried out and
-// whose answer was lost.
-func (p *Proxy) Blackhole(toServer, toClient bool) { p.relay.hold(toServer, toClient) }
+// Blackhole holds traffic back in the given directions, and lets it through in the
+// others. No side gets a sign: nothing is closed, and connections are still
+// accepted, but while toServer is held the server learns nothing of them. As in a
+// network that loses packets, held data arrives after [Proxy.Heal] on connections
+// that still exist; after [Proxy.Cut] it never arrives. So Blackhole(false, true),
+// then a request, then Cut make a request that is carried out and whose answer is
+// lost.
+func (p *Proxy) Blackhole(toServer, toClient bool) { p.relay.Hold(toServer, toClient) }
 
-// Cut closes every connection that stands now. New ones are taken.
-func (p *Proxy) Cut() { p.relay.cut() }
+// Cut closes every existing connection. New connections are accepted.
+func (p *Proxy) Cut() { p.relay.Cut() }
 
-// Refuse has every new connection closed as soon as it is made, or no longer.
-// Those that stand go on.
-func (p *Proxy) Refuse(refuse bool) { p.relay.setRefuse(refuse) }
+// Refuse makes the proxy close every new connection as soon as it is made, or
+// accept connections again. Existing connections go on.
+func (p *Proxy) Refuse(refuse bool) { p.relay.Refuse(refuse) }
 
-// Heal ends what Blackhole and Refuse began. The hook stays.
+// Heal ends the effects of Blackhole and Refuse. The hook stays.
 func (p *Proxy) Heal() {
-	p.relay.setRefuse(false)
-	p.relay.hold(false, false)
+	p.relay.Refuse(false)
+	p.relay.Hold(false, false)
 }
 
 // Close closes every connection and the port, and waits until no goroutine of
 // the proxy is left. It must not be called from a hook. Further calls do
 // nothing.
-func (p *Proxy) Close() { p.relay.close() }
+func (p *Proxy) Close() { p.relay.Close() }
 
-// Conns is the number of connections that stand.
-func (p *Proxy) Conns() int { return p.relay.open() }
+// Conns returns the number of existing connections.
+func (p *Proxy) Conns() int { return p.relay.Open() }
 
-// Requests returns how many requests of each kind clients have sent since the
-// start or [Proxy.ResetRequests], dropped ones among them, by the names in
-// [Frame.Op]. A multi counts as one. The map is the caller's.
+// Requests returns how many requests of each kind clients have sent since the start
+// or [Proxy.ResetRequests], by the names in [Frame.Op]. Dropped requests count, and
+// a multi counts as one. The map is the caller's.
 func (p *Proxy) Requests() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,22 +120,35 @@ func (p *Proxy) ResetRequests() {
 	clear(p.requests)
 }
 
-// SetHook has hook called with every frame before it is forwarded, in either
-// direction; nil removes it. Calls for one direction of one connection come one
-// after the other, in order, and hold that direction up while they last; others
-// come at the same time.
+// SetHook makes the proxy call hook with every frame, in either direction, before it
+// forwards the frame; nil removes the hook. Calls for one direction of one
+// connection come one after the other, in order, and hold up that direction. Other
+// calls may run at the same time.
 func (p *Proxy) SetHook(hook func(Frame) Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hook = hook
 }
 
+// conversation is one connection through a proxy. It knows which request an answer
+// belongs to.
+type conversation struct {
+	proxy *Proxy
+
+	mu      sync.Mutex
+	pending map[int32]int32 // guarded by mu; opcodes of requests not yet answered, by xid
+}
+
+func (p *Proxy) newPump() relay.Pump {
+	return (&conversation{proxy: p, pending: make(map[int32]int32)}).pump
+}
+
 // pump copies one direction frame by frame.
-func (p *Proxy) pump(c *relayConn, d direction) error {
-	conn, _ := c.ends(d)
+func (c *conversation) pump(rc *relay.Conn, d relay.Direction) error {
+	conn, _ := rc.Ends(d)
 	src := bufio.NewReader(conn)
 	if head, err := src.Peek(wire.FrameHeader); err == nil && binary.BigEndian.Uint32(head) > maxFrame {
-		return c.copyFrom(src, d)
+		return rc.CopyFrom(src, d)
 	}
 	var buf []byte
 	for first := true; ; first = false {
@@ -145,14 +160,18 @@ func (p *Proxy) pump(c *relayConn, d direction) error {
 			return err
 		}
 		buf = frame
-		// Counted and shown to the hook only once it may travel on: a held
-		// request has not been seen by anybody.
-		if !c.await(d) {
+		// A held request has not been seen by anybody: it is counted and shown to
+		// the hook only when it may go on.
+		if !rc.Await(d) {
 			return net.ErrClosed
 		}
-		act := p.inspect(c, d, first, frame[wire.FrameHeader:])
+		f := Frame{FromServer: d == relay.ToClient, Conn: rc.Number(), Payload: frame[wire.FrameHeader:], Op: "connect"}
+		if !first {
+			c.decode(&f)
+		}
+		act := c.proxy.inspect(f)
 		if act == Pass || act == PassAndCut {
-			if err := c.write(d, frame); err != nil {
+			if err := rc.Write(d, frame); err != nil {
 				return err
 			}
 		}
@@ -162,26 +181,8 @@ func (p *Proxy) pump(c *relayConn, d direction) error {
 	}
 }
 
-// inspect counts a frame and asks the hook about it.
-func (p *Proxy) inspect(c *relayConn, d direction, first bool, payload []byte) Action {
-	f := Frame{FromServer: d == toClient, Conn: c.number, Payload: payload, Op: "connect"}
-	if !first {
-		c.decode(&f)
-	}
-	p.mu.Lock()
-	hook := p.hook
-	if !f.FromServer {
-		p.requests[f.Op]++
-	}
-	p.mu.Unlock()
-	if hook == nil {
-		return Pass
-	}
-	return hook(f)
-}
-
 // decode reads the header and ties an answer to its request.
-func (c *relayConn) decode(f *Frame) {
+func (c *conversation) decode(f *Frame) {
 	dec := wire.NewDecoder(f.Payload)
 	f.Xid = dec.Int32()
 	c.mu.Lock()
@@ -197,4 +198,18 @@ func (c *relayConn) decode(f *Frame) {
 		c.pending[f.Xid] = f.Code
 	}
 	f.Op = wire.Op(f.Code).String()
+}
+
+// inspect counts a frame and asks the hook about it.
+func (p *Proxy) inspect(f Frame) Action {
+	p.mu.Lock()
+	hook := p.hook
+	if !f.FromServer {
+		p.requests[f.Op]++
+	}
+	p.mu.Unlock()
+	if hook == nil {
+		return Pass
+	}
+	return hook(f)
 }

@@ -10,20 +10,21 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// Server is ZooKeeper in memory: it speaks the protocol to any client, over
-// loopback TCP ([Server.Addr]) or without a network ([Server.Dial]), and a test
-// can look into it and do to it what happens to real ones. The package's comment
-// says what it does not do.
+// Server is ZooKeeper in memory. It speaks the protocol to any client, over
+// loopback TCP ([Server.Addr]) or without a network ([Server.Dial]). A test can
+// look into it and make the faults that real servers have. The package comment
+// lists what it does not do.
 //
-// It is one ensemble, whose doors ([Door]) are what clients take for its servers.
-// It has one to begin with; Addr and Dial are that one's. The methods that make
-// faults act on all the doors there are at the time; a door has them for itself
-// alone.
+// A Server is one ensemble. Clients see each [Door] of it as one server. A new
+// Server has one door, and Addr and Dial belong to that one. The methods of Server
+// that make faults act on all doors that exist at the time; the methods of a door
+// act on that door alone.
 //
-// In a testing/synctest bubble a Server that was made there lives in the bubble's
-// time, with clients that came by Dial.
+// A Server that was made in a testing/synctest bubble lives in the bubble's time,
+// as do its clients that connect with Dial.
 //
 // The zero value is not usable: use [Run] or [New]. It must not be copied. Its
 // methods may be called from several goroutines.
@@ -36,13 +37,12 @@ type Server struct {
 	// while mu is held.
 	hookMu sync.Mutex
 
-	// mu is never held while anything is waited for. The fields below it are
-	// guarded by it, and so are those of sessions, doors and connections unless
-	// they say otherwise.
+	// mu is never held during a wait. It guards the fields below it, and the
+	// fields of sessions, doors and connections unless they say otherwise.
 	mu       sync.Mutex
 	closed   bool
 	rng      *rand.Rand
-	tree     *tree // as the leader has it
+	tree     *tree.Tree // the leader's
 	sessions map[int64]*session
 	lastID   int64
 	doors    []*Door
@@ -50,7 +50,7 @@ type Server struct {
 	alarmAt  time.Duration // since start; when alarm rings, 0: not set
 	reaper   *time.Timer   // nil while nothing is to be reaped
 	requests map[wire.Op]int
-	perSess  map[int64]map[wire.Op]int // those of sessions that are over too
+	perSess  map[int64]map[wire.Op]int // sessions that are over included
 }
 
 // Run starts a server for a test, and closes it when the test ends.
@@ -66,7 +66,7 @@ func New(opts ...ServerOption) *Server {
 	s := &Server{
 		cfg:      newServerConfig(opts),
 		start:    time.Now(),
-		tree:     newTree(),
+		tree:     tree.New(),
 		sessions: make(map[int64]*session),
 		lastID:   1 << 56, // ZooKeeper's have the server's number there
 		requests: make(map[wire.Op]int),
@@ -78,9 +78,9 @@ func New(opts ...ServerOption) *Server {
 }
 
 // Close closes every connection and port, and waits until no goroutine of the
-// server is left. What the server holds can still be looked at. It must not be
-// called from a function that was given to [Server.DropReply] or
-// [Server.DropRequest]. Further calls do nothing.
+// server is left. The methods that look into the server still work. A function
+// that was passed to [Server.DropReply] or [Server.DropRequest] must not call it.
+// Further calls do nothing.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -97,8 +97,7 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// first is the door that Addr and Dial are of. It is what the others take for
-// their leader.
+// first returns the door of Addr and Dial. It is the leader of the others.
 func (s *Server) first() *Door { return s.allDoors()[0] }
 
 func (s *Server) allDoors() []*Door {
@@ -107,7 +106,7 @@ func (s *Server) allDoors() []*Door {
 	return slices.Clone(s.doors)
 }
 
-// since is the server's own clock.
+// since returns the time on the server's own clock.
 func (s *Server) since() time.Duration { return time.Since(s.start) }
 
 func (s *Server) log(msg string, args ...any) {

@@ -4,18 +4,16 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// begin starts a transaction, which has its zxid whatever becomes of it.
-func (s *Server) begin() *txn {
-	s.tree.zxid++
-	return &txn{zxid: s.tree.zxid, at: time.Now().UnixMilli()}
-}
+// begin starts a transaction. It takes a zxid even if it fails.
+func (s *Server) begin() *tree.Txn { return s.tree.Begin(time.Now().UnixMilli()) }
 
-// commit shows a transaction, applied to the leader's tree already, to the doors.
-// by is the connection it came from, or nil: its own door is up to date before
-// it has an answer.
-func (s *Server) commit(x *txn, by *conn) {
+// commit shows a transaction to the doors, after it was applied to the leader's
+// tree. by is the connection that it came from, or nil: its door is up to date
+// before the client gets its answer.
+func (s *Server) commit(x *tree.Txn, by *conn) {
 	for _, d := range s.doors {
 		if d.view == s.tree {
 			d.fire(x, by)
@@ -28,63 +26,60 @@ func (s *Server) commit(x *txn, by *conn) {
 	}
 }
 
-// catchUp applies what a door has not seen yet.
+// catchUp applies the transactions that a door has not seen yet.
 func (d *Door) catchUp(by *conn) {
 	for _, x := range d.pending {
-		for i := range x.changes {
-			d.view.apply(&x.changes[i], x)
-		}
-		d.view.zxid = max(d.view.zxid, x.zxid)
+		d.view.Replay(x)
 		d.fire(x, by)
 	}
 	d.pending = nil
-	// What took a zxid and changed nothing is not among the pending.
-	d.view.zxid = d.srv.tree.zxid
+	// A new epoch takes a zxid and is not among the pending.
+	d.view.SetZxid(d.srv.tree.Zxid())
 }
 
-// part gives a door a tree of its own, or the leader's again.
+// part gives a door its own tree, or the leader's again.
 func (d *Door) part() {
 	own := d.lags || d.uncut != nil
 	switch {
 	case own && d.view == d.srv.tree:
-		d.view = d.srv.tree.clone()
+		d.view = d.srv.tree.Clone()
 	case !own && d.view != d.srv.tree:
 		d.catchUp(nil)
 		d.view = d.srv.tree
 	}
 }
 
-// fire tells those who watch through a door what a transaction has changed.
-func (d *Door) fire(x *txn, by *conn) {
-	for i := range x.changes {
-		c := &x.changes[i]
-		switch c.op {
+// fire sends the events of a transaction to the watchers of a door.
+func (d *Door) fire(x *tree.Txn, by *conn) {
+	for i := range x.Changes {
+		c := &x.Changes[i]
+		switch c.Op {
 		case wire.OpCreate:
-			d.data.trigger(x.zxid, wire.EventCreated, c.path, c.acl, nil)
-			d.fireChildren(x.zxid, c.path)
+			d.data.trigger(x.Zxid, wire.EventCreated, c.Path, c.ACL, nil)
+			d.fireChildren(x.Zxid, c.Path)
 		case wire.OpDelete:
-			told := d.data.trigger(x.zxid, wire.EventDeleted, c.path, c.acl, nil)
-			d.child.trigger(x.zxid, wire.EventDeleted, c.path, c.acl, told)
-			d.fireChildren(x.zxid, c.path)
+			told := d.data.trigger(x.Zxid, wire.EventDeleted, c.Path, c.ACL, nil)
+			d.child.trigger(x.Zxid, wire.EventDeleted, c.Path, c.ACL, told)
+			d.fireChildren(x.Zxid, c.Path)
 		case wire.OpSetData:
-			d.data.trigger(x.zxid, wire.EventDataChanged, c.path, c.acl, nil)
+			d.data.trigger(x.Zxid, wire.EventDataChanged, c.Path, c.ACL, nil)
 		}
 	}
-	if x.ended == 0 {
+	if x.Ended == 0 {
 		return
 	}
 	for _, c := range d.list() {
-		if c.session == x.ended && c != by {
+		if c.session == x.Ended && c != by {
 			c.leave()
 		}
 	}
 }
 
 func (d *Door) fireChildren(zxid int64, p string) {
-	p = parentOf(p)
+	p = tree.Parent(p)
 	var acl []wire.ACL
-	if n := d.view.nodes[p]; n != nil { // a later change may have taken it away
-		acl = n.acl
+	if n := d.view.Node(p); n != nil { // a later change may have taken it away
+		acl = n.ACL()
 	}
 	d.child.trigger(zxid, wire.EventChildrenChanged, p, acl, nil)
 }

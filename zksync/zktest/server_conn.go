@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
 // maxRequest is the largest frame that ZooKeeper takes, in bytes.
 const maxRequest = 1048575
 
 // conn is one connection of a client. Three goroutines work for it: one reads
-// frames, one carries them out, one writes what is to be sent. So what a fault
-// holds up in one direction does not hold up the other.
+// frames, one carries them out, and one writes the answers. So a fault in one
+// direction does not hold up the other.
 type conn struct {
 	srv    *Server
 	door   *Door
 	nc     net.Conn
-	ip     string
 	number int
 	in     chan inFrame
-	wake   chan struct{} // cap 1: there is something in out
+	wake   chan struct{} // of capacity 1: out is not empty
 	done   chan struct{} // closed when nc is
 	once   sync.Once
 
@@ -32,9 +32,9 @@ type conn struct {
 
 	// Guarded by srv.mu.
 	session int64
-	gone    bool // for the server; what was queued is still sent
+	gone    bool // for the server; queued frames are still sent
 	muted   bool // nothing more is sent
-	ids     []identity
+	ids     tree.Identities
 	watched map[string]int // paths, and in how many tables
 }
 
@@ -53,7 +53,7 @@ type outFrame struct {
 // that sends more has to wait, as it does for the buffers of a kernel.
 const inRoom = 256
 
-// serve has a connection served. srv.mu is held.
+// serve starts the goroutines of a connection. The caller holds srv.mu.
 func (d *Door) serve(nc net.Conn) {
 	s := d.srv
 	ip := "127.0.0.1"
@@ -62,9 +62,9 @@ func (d *Door) serve(nc net.Conn) {
 	}
 	d.number++
 	c := &conn{
-		srv: s, door: d, nc: nc, ip: ip, number: d.number,
+		srv: s, door: d, nc: nc, number: d.number,
 		in: make(chan inFrame, inRoom), wake: make(chan struct{}, 1), done: make(chan struct{}),
-		ids: []identity{{"ip", ip}}, watched: make(map[string]int),
+		ids: tree.FromAddress(ip), watched: make(map[string]int),
 	}
 	d.conns[c] = struct{}{}
 	s.wg.Go(c.read)
@@ -80,8 +80,8 @@ func (c *conn) cut() {
 	})
 }
 
-// leave ends the connection for the server, and for the client once it has got
-// what was sent before. srv.mu is held.
+// leave ends the connection for the server at once, and for the client after the
+// frames that were sent before. The caller holds srv.mu.
 func (c *conn) leave() {
 	if c.gone {
 		return
@@ -140,8 +140,8 @@ func (c *conn) run() {
 	}
 }
 
-// pass waits until a frame may go on. It reports false when the connection is
-// closed instead.
+// pass waits until a frame may go on. It reports false if the connection is closed
+// first.
 func (c *conn) pass(due time.Time, out bool) bool {
 	if wait := time.Until(due); !due.IsZero() && wait > 0 {
 		t := time.NewTimer(wait)
@@ -165,7 +165,7 @@ func (c *conn) pass(due time.Time, out bool) bool {
 	}
 }
 
-// send queues a frame. srv.mu is held.
+// send queues a frame. The caller holds srv.mu.
 func (c *conn) send(frame []byte) {
 	if !c.gone && !c.muted {
 		c.queue(frame)
@@ -191,6 +191,7 @@ func (c *conn) queue(frame []byte) {
 	}
 }
 
+// write sends what is queued, until the connection ends.
 func (c *conn) write() {
 	defer func() {
 		c.cut()
@@ -201,18 +202,8 @@ func (c *conn) write() {
 	}()
 	var batch []outFrame
 	var buf []byte
-	flush := func() bool {
-		if len(buf) == 0 {
-			return true
-		}
-		_, err := c.nc.Write(buf)
-		buf = buf[:0]
-		return err == nil
-	}
-	for {
-		c.outMu.Lock()
-		batch, c.out = c.out, batch[:0]
-		c.outMu.Unlock()
+	for more := true; more; {
+		batch = c.queued(batch[:0])
 		if len(batch) == 0 {
 			select {
 			case <-c.wake:
@@ -221,21 +212,43 @@ func (c *conn) write() {
 			}
 			continue
 		}
-		for i, f := range batch {
-			batch[i] = outFrame{}
-			if !f.due.IsZero() || c.door.gate(true) != nil {
-				if !flush() || !c.pass(f.due, true) {
-					return
-				}
-			}
-			if f.bytes == nil {
-				flush()
-				return
-			}
-			buf = append(buf, f.bytes...)
-		}
-		if !flush() {
-			return
-		}
+		buf, more = c.writeFrames(batch, buf)
 	}
+}
+
+// queued takes the frames that are to be sent, and leaves an empty slice with the
+// room of spare in their place.
+func (c *conn) queued(spare []outFrame) (batch []outFrame) {
+	c.outMu.Lock()
+	defer c.outMu.Unlock()
+	batch, c.out = c.out, spare
+	return batch
+}
+
+// writeFrames sends frames in as few writes as their times allow. It reports false
+// when the connection is at its end, and returns buf, empty, to be used again.
+func (c *conn) writeFrames(batch []outFrame, buf []byte) (room []byte, more bool) {
+	flush := func() bool {
+		if len(buf) == 0 {
+			return true
+		}
+		_, err := c.nc.Write(buf)
+		buf = buf[:0]
+		return err == nil
+	}
+	for i, f := range batch {
+		batch[i] = outFrame{}
+		if !f.due.IsZero() || c.door.gate(true) != nil {
+			if !flush() || !c.pass(f.due, true) {
+				return buf, false
+			}
+		}
+		if f.bytes == nil {
+			flush()
+			return buf, false
+		}
+		buf = append(buf, f.bytes...)
+	}
+	more = flush() // which empties buf
+	return buf, more
 }

@@ -9,11 +9,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// Door is what a client takes for one server of the ensemble: an address of its
-// own, with faults of its own, on the tree that all doors of a [Server] share. A
-// session may move from one to another.
+// Door is one server of the ensemble, as clients see it. It has its own address
+// and its own faults, and shares the tree with all doors of its [Server]. A session
+// may move from one door to another.
 //
 // The zero value is not usable: use [Server.Door]. It must not be copied. Its
 // methods may be called from several goroutines.
@@ -27,15 +29,15 @@ type Door struct {
 	rng   *rand.Rand // guarded by rngMu
 
 	// Guarded by srv.mu.
-	view      *tree  // what reads are answered from: srv.tree unless this door lags
-	pending   []*txn // what view has not seen, oldest first
+	view      *tree.Tree  // answers reads: srv.tree unless this door lags
+	pending   []*tree.Txn // not yet in view, oldest first
 	lags      bool
 	uncut     chan struct{} // not nil while cut from the leader, closed when that ends
 	data      watchTable
 	child     watchTable
 	conns     map[*conn]struct{}
-	leaving   map[*conn]struct{} // those that are only written to
-	number    int                // of connections there were
+	leaving   map[*conn]struct{} // connections that are only written to
+	number    int                // connections so far
 	listener  net.Listener
 	addr      string
 	refuse    bool
@@ -43,8 +45,7 @@ type Door struct {
 	dropReq   func(Request) bool
 }
 
-// network is what happens on the way to and from a door. It is replaced, never
-// changed.
+// network describes the way to and from a door. It is replaced, never changed.
 type network struct {
 	holdIn, holdOut chan struct{} // not nil while that direction is held; closed when that ends
 	delay, latency  time.Duration
@@ -74,8 +75,8 @@ func (s *Server) Dial(network, address string, timeout time.Duration) (net.Conn,
 }
 
 // Addr returns the address of the door, a loopback address and port. The first
-// call opens the port, which stays until [Server.Close]; it panics where no port
-// can be had. On a closed server it is empty unless there was one.
+// call opens the port, which stays open until [Server.Close]. It panics if it can't
+// open a port. On a closed server the address is empty if no call came before.
 func (d *Door) Addr() string {
 	d.srv.mu.Lock()
 	defer d.srv.mu.Unlock()
@@ -97,7 +98,7 @@ func (d *Door) accept(l net.Listener) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // of that one connection, as far as can be known
+		if err != nil { // probably of that one connection
 			time.Sleep(time.Millisecond)
 			continue
 		}
@@ -107,11 +108,11 @@ func (d *Door) accept(l net.Listener) {
 	}
 }
 
-// Dial connects to the door within the process, whatever the network and the
-// address, at once: it does what a Dialer of go-zookeeper does, and what
-// [net.DialTimeout] does. go-zookeeper looks names up before it dials, so give it
-// an IP address. The error is that of a refused connection, syscall.ECONNREFUSED,
-// after [Server.Refuse] and [Server.Close].
+// Dial connects to the door within the process, at once. It ignores the network
+// and the address, and it can be used as a Dialer of go-zookeeper or in place of
+// [net.DialTimeout]. go-zookeeper looks names up before it dials, so give it an IP
+// address. After [Server.Refuse] and [Server.Close] the error is that of a refused
+// connection, syscall.ECONNREFUSED.
 func (d *Door) Dial(network, address string, _ time.Duration) (net.Conn, error) {
 	near, far := net.Pipe()
 	if err := d.enter(far); err != nil {
@@ -120,7 +121,7 @@ func (d *Door) Dial(network, address string, _ time.Duration) (net.Conn, error) 
 	return near, nil
 }
 
-// enter takes a connection, unless the door is shut.
+// enter takes a connection, unless the server is closed or the door refuses it.
 func (d *Door) enter(nc net.Conn) error {
 	d.srv.mu.Lock()
 	defer d.srv.mu.Unlock()
@@ -131,7 +132,8 @@ func (d *Door) enter(nc net.Conn) error {
 	return nil
 }
 
-// list is the connections in the order in which they came. srv.mu is held.
+// list returns the connections in the order in which they came. The caller holds
+// srv.mu.
 func (d *Door) list() []*conn {
 	all := make([]*conn, 0, len(d.conns))
 	for c := range d.conns {
@@ -141,7 +143,7 @@ func (d *Door) list() []*conn {
 	return all
 }
 
-// close ends it all. srv.mu is held.
+// close closes the port and all connections. The caller holds srv.mu.
 func (d *Door) close() {
 	if d.listener != nil {
 		d.listener.Close()
@@ -150,13 +152,13 @@ func (d *Door) close() {
 	for c := range d.conns {
 		c.cut()
 	}
-	// Those that are only being written to are not listed any more.
+	// A connection that is only written to is not in conns any more.
 	for c := range d.leaving {
 		c.cut()
 	}
 }
 
-// setNetwork replaces what happens on the way. srv.mu is held.
+// setNetwork replaces the network by a changed copy. The caller holds srv.mu.
 func (d *Door) setNetwork(change func(*network)) {
 	old := d.net.Load()
 	n := *old
@@ -170,7 +172,8 @@ func (d *Door) setNetwork(change func(*network)) {
 	}
 }
 
-// gate is not nil while frames in one direction are held.
+// gate returns a channel that is closed when frames in one direction may pass
+// again, or nil if they may pass now.
 func (d *Door) gate(out bool) <-chan struct{} {
 	n := d.net.Load()
 	if out {
@@ -179,7 +182,7 @@ func (d *Door) gate(out bool) <-chan struct{} {
 	return n.holdIn
 }
 
-// lag is how much later the next frame arrives.
+// lag returns how much later the next frame arrives.
 func (d *Door) lag() time.Duration {
 	n := d.net.Load()
 	if n.latency <= 0 {

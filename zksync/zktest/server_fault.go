@@ -2,25 +2,24 @@ package zktest
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// Request is what a client asks for, as [Server.DropReply] and
+// Request is a request of a client, as [Server.DropReply] and
 // [Server.DropRequest] show it. It is a plain value; copies share Paths.
 type Request struct {
-	Session int64    // who asks
+	Session int64    // of the client
 	Op      string   // "create", "getData", "multi", ...
 	Paths   []string // as they were sent: none of a ping, one of most, those of all operations of a multi
 	Xid     int32    // the client's number of it
 }
 
-// Expire ends a session now, as if nothing had been heard from it for its
-// timeout: its nodes go, its connections are closed, and when it comes back it is
-// told. It reports whether there was such a session. A door that lags or is cut
-// from the leader learns of it later.
+// Expire ends a session now, as if the server had heard nothing from it for its
+// timeout. The session's nodes are deleted and its connections closed, and its
+// client learns of the end when it connects again. Expire reports whether there was
+// such a session. A door that lags or is cut from the leader learns of it later.
 func (s *Server) Expire(session int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,9 +30,9 @@ func (s *Server) Expire(session int64) bool {
 	return true
 }
 
-// Disconnect closes the connections of a session through any door, or with 0 of
-// all sessions, at once, held traffic or not. What was on its way is lost. The
-// sessions live on, and may come back.
+// Disconnect closes the connections of a session through any door at once, even
+// while traffic is held. With 0 it closes those of all sessions. Data on its way is
+// lost. The sessions live on, and may come back.
 func (s *Server) Disconnect(session int64) {
 	for _, d := range s.allDoors() {
 		d.Disconnect(session)
@@ -56,18 +55,18 @@ func (d *Door) disconnect(session int64) {
 	}
 }
 
-// Refuse has new connections refused, or taken again. Those by TCP are closed as
-// soon as they are made. The ones that stand go on.
+// Refuse makes the server refuse new connections, or accept them again. It closes
+// new TCP connections as soon as they are made. Existing connections go on.
 func (s *Server) Refuse(refuse bool) { s.each(func(d *Door) { d.refuse = refuse }) }
 
 // Refuse is [Server.Refuse] at this door.
 func (d *Door) Refuse(refuse bool) { d.do(func(d *Door) { d.refuse = refuse }) }
 
-// Blackhole holds traffic back in the directions given, and lets it through in
-// the others. Nobody is told: nothing is closed, connections are still taken, but
-// while toServer is held nothing of them is known, not even that they were
-// closed. What was held arrives after [Server.Heal], on connections that still
-// stand.
+// Blackhole holds traffic back in the given directions, and lets it through in the
+// others. No side gets a sign: nothing is closed, and connections are still
+// accepted. While toServer is held, the server learns nothing of connections, not
+// even that they were closed. Held traffic arrives after [Server.Heal], on
+// connections that still exist.
 func (s *Server) Blackhole(toServer, toClient bool) {
 	s.each(func(d *Door) { d.blackhole(toServer, toClient) })
 }
@@ -91,8 +90,8 @@ func (d *Door) blackhole(toServer, toClient bool) {
 	})
 }
 
-// Heal ends what [Server.Refuse], [Server.Blackhole], [Server.Delay] and
-// [Server.Latency] began. Frames that are being delayed keep their time.
+// Heal ends the faults of [Server.Refuse], [Server.Blackhole], [Server.Delay] and
+// [Server.Latency]. Frames that are already delayed arrive at their time.
 func (s *Server) Heal() { s.each((*Door).heal) }
 
 // Heal is [Server.Heal] of this door.
@@ -103,16 +102,16 @@ func (d *Door) heal() {
 	d.setNetwork(func(n *network) { *n = network{} })
 }
 
-// Delay has each frame arrive d later, in both directions, from now on. Frames
-// don't overtake each other. Zero or less is none.
+// Delay makes each frame arrive d later, in both directions, from now on. Frames
+// don't overtake each other. Zero or less means no delay.
 func (s *Server) Delay(d time.Duration) { s.each(func(door *Door) { door.slow(&d, nil) }) }
 
 // Delay is [Server.Delay] at this door.
 func (d *Door) Delay(delay time.Duration) { d.do(func(d *Door) { d.slow(&delay, nil) }) }
 
-// Latency has each frame arrive up to d later, at random (see [WithSeed]) and on
-// top of [Server.Delay], in both directions, from now on. Frames don't overtake
-// each other. Zero or less is none.
+// Latency makes each frame arrive up to d later, in both directions, from now on.
+// The latency is random (see [WithSeed]) and adds to [Server.Delay]. Frames don't
+// overtake each other. Zero or less means no latency.
 func (s *Server) Latency(d time.Duration) { s.each(func(door *Door) { door.slow(nil, &d) }) }
 
 // Latency is [Server.Latency] at this door.
@@ -129,10 +128,10 @@ func (d *Door) slow(delay, latency *time.Duration) {
 	})
 }
 
-// DropReply has requests carried out whose answer is lost: the connection is
-// closed instead, and nothing of what they changed is told on it. match says
-// which; nil: no more. It is called once for each request but connects, one call
-// at a time, also for those that come after the first that matched. It must not
+// DropReply makes the server carry out requests and lose their answers: it closes
+// the connection instead, and sends no event of the change on it. match chooses the
+// requests; nil ends this. The server calls match once for each request but
+// connects, one call at a time, and goes on after the first match. match must not
 // wait for anything that a client does.
 func (s *Server) DropReply(match func(Request) bool) {
 	s.each(func(d *Door) { d.dropReply = match })
@@ -143,8 +142,9 @@ func (d *Door) DropReply(match func(Request) bool) {
 	d.do(func(d *Door) { d.dropReply = match })
 }
 
-// DropRequest has requests lost on their way: they are not carried out and the
-// connection is closed. match is as for [Server.DropReply], and is asked first.
+// DropRequest makes the server lose requests: it does not carry them out, and
+// closes the connection. match works as for [Server.DropReply], and is called
+// before that one.
 func (s *Server) DropRequest(match func(Request) bool) {
 	s.each(func(d *Door) { d.dropReq = match })
 }
@@ -154,13 +154,12 @@ func (d *Door) DropRequest(match func(Request) bool) {
 	d.do(func(d *Door) { d.dropReq = match })
 }
 
-// LagUntilSync has doors answer reads from the state there is now, like a
-// follower that gets its leader's news late: until a sync, a write or a new
-// session passes through the door, which brings it to the state of that moment,
-// watches included. Then it lags again. Sessions that come back and have seen
-// more are turned away without an answer. An end of a session is news too:
-// connections of a session that is over stand until then. Without lag the door
-// is brought up to date.
+// LagUntilSync makes doors answer reads from the state of now, like a follower that
+// hears from its leader late. A sync, a write or a new session through the door
+// brings it to the state of that moment, watches included; then it lags again. It
+// turns a session that comes back and has seen more away without an answer. It
+// also learns late that a session is over, and keeps its connections until then.
+// LagUntilSync(false) brings the door up to date.
 func (s *Server) LagUntilSync(lag bool) { s.each(func(d *Door) { d.lagBehind(lag) }) }
 
 // LagUntilSync is [Server.LagUntilSync] for this door.
@@ -171,13 +170,13 @@ func (d *Door) lagBehind(lag bool) {
 	d.part()
 }
 
-// CutFromLeader cuts doors off from the rest of the ensemble, or ends that. A
-// door that is cut off answers pings and reads, from the state there was. It
-// keeps no session alive: they end after their timeout, and it does not know.
-// Writes, syncs and connects wait, with what their connection sends after them,
-// until the cut ends; then they are carried out if the connection still stands.
-// All doors cut off are an ensemble without a quorum, whose leader goes on
-// counting the time of its sessions.
+// CutFromLeader cuts doors off from the rest of the ensemble, or ends the cut. A
+// door that is cut off answers pings and reads from the state at the cut. It keeps
+// no session alive: sessions end after their timeout, and the door does not know.
+// Writes, syncs and connects wait until the cut ends, and so does whatever their
+// connection sends after them; then they are carried out if the connection still
+// exists. If all doors are cut off, the ensemble has no quorum, but its leader goes
+// on counting the time of its sessions.
 func (s *Server) CutFromLeader(cut bool) { s.each(func(d *Door) { d.cutOff(cut) }) }
 
 // CutFromLeader is [Server.CutFromLeader] for this door.
@@ -194,25 +193,24 @@ func (d *Door) cutOff(cut bool) {
 	d.part()
 }
 
-// SetSequence makes n the number of the next sequential node below path. The
-// node's Cversion, which counts the same, follows. The error is that there is no
-// such node.
+// SetSequence makes n the number of the next sequential node below path. It changes
+// the node's Cversion with it, because ZooKeeper derives both from one count. It
+// returns an error if there is no such node.
 func (s *Server) SetSequence(path string, n int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tree.nodes[path] == nil {
+	x := s.tree.SetSequence(path, n)
+	if x == nil {
 		return fmt.Errorf("zktest: no node %s", path)
 	}
-	x := &txn{zxid: s.tree.zxid, changes: []change{{op: setSequence, path: path, creates: n}}}
-	s.tree.apply(&x.changes[0], x)
 	s.commit(x, nil)
 	return nil
 }
 
-// Restart closes all connections, as when the servers are restarted, and starts
-// the count of transactions anew in the next epoch, as a new leader does. With
-// keepSessions all sessions have their whole timeout to come back; otherwise the
-// servers were away for longer than that, and all are over. The tree stays.
+// Restart acts as if the servers were restarted: it closes all connections, and
+// starts the count of transactions anew in the next epoch, as a new leader does.
+// With keepSessions each session has its whole timeout to come back. Without it
+// the servers were away for longer than that, and all sessions end. The tree stays.
 func (s *Server) Restart(keepSessions bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,8 +219,7 @@ func (s *Server) Restart(keepSessions bool) {
 		d.lags = false
 		d.cutOff(false)
 	}
-	const epoch = 1 << 32
-	s.tree.zxid = min(s.tree.zxid/epoch+1, math.MaxInt32) * epoch
+	s.tree.NewEpoch()
 	for _, id := range s.sessionIDs() {
 		if keepSessions {
 			s.touch(s.sessions[id])
@@ -244,25 +241,25 @@ func (d *Door) do(f func(*Door)) {
 	f(d)
 }
 
-// hooks counts a request, and asks the test what is to become of it: that it is
-// lost, or that its answer is.
+// hooks counts a request, and asks the test whether the request is lost (drop) or
+// its answer (mute).
 func (c *conn) hooks(r *request) (drop, mute bool) {
 	s := c.srv
 	s.mu.Lock()
-	s.count(c.session, r.op)
+	s.count(c.session, r.Op)
 	dropReq, dropReply := c.door.dropReq, c.door.dropReply
-	req := Request{Session: c.session, Op: r.op.String(), Xid: r.xid}
+	req := Request{Session: c.session, Op: r.Op.String(), Xid: r.xid}
 	s.mu.Unlock()
 	if dropReq == nil && dropReply == nil {
 		return false, false
 	}
 	switch {
-	case r.op == wire.OpMulti:
+	case r.Op == wire.OpMulti:
 		for i := range r.ops {
-			req.Paths = append(req.Paths, r.ops[i].path)
+			req.Paths = append(req.Paths, r.ops[i].Path)
 		}
-	case r.path != "":
-		req.Paths = []string{r.path}
+	case r.Path != "":
+		req.Paths = []string{r.Path}
 	}
 	s.hookMu.Lock()
 	defer s.hookMu.Unlock()

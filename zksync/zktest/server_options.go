@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// ServerOption changes how a [Server] is set up. Values come from the With
-// functions here that say so; the last of two that contradict each other counts.
-// The zero value, nil, is not usable. They may be copied, and shared by servers
-// and goroutines.
+// ServerOption changes the setup of a [Server]. Functions of this package whose
+// names start with With return one; of two that contradict each other the last
+// wins. The zero value, nil, is not usable. An option may be copied, and shared by
+// servers and goroutines.
 type ServerOption func(*serverConfig)
 
 type serverConfig struct {
@@ -38,15 +38,15 @@ func newServerConfig(opts []ServerOption) serverConfig {
 	return c
 }
 
-// WithTick sets the tick of a [Server]: sessions end at the first whole tick
-// after their timeout, and their timeouts are between 2 and 20 ticks unless
+// WithTick sets the tick of a [Server]. A session ends at the first whole tick
+// after its timeout. Session timeouts are between 2 and 20 ticks unless
 // [WithSessionLimits] says otherwise. The default is 500 ms; less than a
 // millisecond counts as one.
 func WithTick(d time.Duration) ServerOption { return func(c *serverConfig) { c.tick = d } }
 
 // WithSessionLimits sets the shortest and the longest session timeout that a
-// [Server] grants. Zero or less is the default, 2 and 20 ticks. A longest that is
-// shorter than the shortest counts as equal to it.
+// [Server] grants. Zero or less means the default, 2 and 20 ticks. If longest is
+// less than shortest, shortest is used for both.
 func WithSessionLimits(shortest, longest time.Duration) ServerOption {
 	return func(c *serverConfig) { c.minLimit, c.maxLim = shortest, longest }
 }
@@ -56,12 +56,12 @@ func WithSessionLimits(shortest, longest time.Duration) ServerOption {
 // ZooKeeper; less than a millisecond counts as one.
 func WithReapInterval(d time.Duration) ServerOption { return func(c *serverConfig) { c.reap = d } }
 
-// WithSeed seeds what a [Server] does at random: the order in which the nodes of
-// a session go, latencies, session passwords. The default is 1: each run of a
-// test draws the same.
+// WithSeed sets the seed of a [Server]'s random choices: the order in which the
+// nodes of a session are deleted, latencies, and session passwords. The default is
+// 1, so each run of a test draws the same numbers.
 func WithSeed(seed uint64) ServerOption { return func(c *serverConfig) { c.seed = seed } }
 
-// WithLog has a [Server] write to l, at level Debug, which connections and
-// sessions come and go, and every request. It must not block. The default, nil,
-// is no log.
+// WithLog makes a [Server] log to l, at level Debug, the connections and sessions
+// that come and go, and every request. l must not block. The default, nil, means no
+// log.
 func WithLog(l *slog.Logger) ServerOption { return func(c *serverConfig) { c.log = l } }

@@ -1,15 +1,8 @@
 package zktest
 
-import (
-	"maps"
-	"slices"
-	"time"
+import "time"
 
-	"github.com/zklocker/go-zksync/zksync/internal/wire"
-)
-
-// reapLater has the tree looked through at the next whole interval since the
-// start.
+// reapLater schedules reap for the next whole interval since the start.
 func (s *Server) reapLater() {
 	if s.reaper != nil || s.closed {
 		return
@@ -26,20 +19,13 @@ func (s *Server) reap() {
 	if s.closed {
 		return
 	}
-	now := time.Now().UnixMilli()
-	for _, p := range slices.Sorted(maps.Keys(s.tree.selfGoing)) {
-		n := s.tree.nodes[p]
-		due := n.kind == container && n.creates > 0 || n.kind == timed && now-n.mtime > n.ttl
-		if !due || len(n.names) > 0 {
-			continue
-		}
+	for _, p := range s.tree.Due(time.Now().UnixMilli()) {
 		x := s.begin()
-		x.changes = []change{{op: wire.OpDelete, path: p, acl: n.acl}}
-		s.tree.apply(&x.changes[0], x)
+		s.tree.Remove(x, p)
 		s.commit(x, nil)
 		s.log("reaped", "path", p)
 	}
-	if len(s.tree.selfGoing) > 0 {
+	if s.tree.SelfGoing() {
 		s.reapLater()
 	}
 }

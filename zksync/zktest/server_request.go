@@ -6,127 +6,31 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// request is one that has been read. Which fields count depends on op.
-type request struct {
-	xid     int32
-	op      wire.Op
-	path    string
-	data    []byte
-	acl     []wire.ACL
-	flags   int32
-	ttl     int64
-	version int32
-	watch   bool
-	kind    int32     // of watch: a mode, or a type
-	scheme  string    // of auth
-	ops     []request // of multi
-	part    bool      // of a multi
-
-	// Of setWatches.
-	zxid                                       int64
-	data1, exist, child, persistent, recursive []string
-}
-
-// parseRequest reads what follows the header. The error wraps wire.ErrMalformed.
-func parseRequest(h wire.RequestHeader, body []byte) (request, error) {
-	d := wire.NewDecoder(body)
-	d.AllowNull = true // kazoo's empty strings are
-	r := request{xid: h.Xid, op: h.Op}
-	if h.Op == wire.OpMulti {
-		for d.Err() == nil {
-			m := d.MultiHeader()
-			if d.Err() != nil || m.Done {
-				break
-			}
-			sub := request{op: m.Type, part: true}
-			if !sub.parse(&d, true) {
-				return r, wire.ErrMalformed
-			}
-			r.ops = append(r.ops, sub)
-		}
-		return r, d.Err()
-	}
-	r.parse(&d, false)
-	return r, d.Err()
-}
-
-// pathOf reads a path, the one string that may not be null.
-func pathOf(d *wire.Decoder) string {
-	d.AllowNull = false
-	p := d.String()
-	d.AllowNull = true
-	return p
-}
-
-// parse reads one operation. It reports false for one that can't be part of a
-// multi when it is.
-func (r *request) parse(d *wire.Decoder, part bool) bool {
-	switch r.op {
-	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
-		r.path, r.data, r.acl, r.flags, r.ttl = pathOf(d), d.Buffer(), d.ACLs(), d.Int32(), -1
-		if r.op == wire.OpCreateTTL {
-			r.ttl = d.Int64()
-		}
-		return true
-	case wire.OpDelete, wire.OpCheck:
-		r.path, r.version = pathOf(d), d.Int32()
-		return true
-	case wire.OpSetData:
-		r.path, r.data, r.version = pathOf(d), d.Buffer(), d.Int32()
-		return true
-	}
-	if part {
-		return false
-	}
-	switch r.op {
-	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
-		r.path, r.watch = pathOf(d), d.Bool()
-	case wire.OpGetACL, wire.OpSync:
-		r.path = pathOf(d)
-	case wire.OpSetACL:
-		r.path, r.acl, r.version = pathOf(d), d.ACLs(), d.Int32()
-	case wire.OpAuth:
-		r.kind, r.scheme, r.data = d.Int32(), d.String(), d.Buffer()
-	case wire.OpSetWatches, wire.OpSetWatches2:
-		r.zxid, r.data1, r.exist, r.child = d.Int64(), d.Strings(), d.Strings(), d.Strings()
-		if r.op == wire.OpSetWatches2 {
-			r.persistent, r.recursive = d.Strings(), d.Strings()
-		}
-	case wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches:
-		r.path, r.kind = pathOf(d), d.Int32()
-	}
-	return true
-}
-
-// known reports whether the server carries a request out. The rest are answered
-// as unimplemented.
-func known(op wire.Op) bool {
-	switch op {
-	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData,
-		wire.OpSetACL, wire.OpMulti, wire.OpCheck, wire.OpReconfig, wire.OpExists, wire.OpGetData, wire.OpGetACL,
-		wire.OpGetChildren, wire.OpGetChildren2, wire.OpSync, wire.OpPing, wire.OpAuth, wire.OpSetWatches,
-		wire.OpSetWatches2, wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches, wire.OpCloseSession:
-		return true
-	}
-	return false
-}
-
-// isWrite is wire's, for the requests that clients send.
-func isWrite(op wire.Op) bool { return op.Write() || op == wire.OpCheck }
-
 const replyHead = wire.FrameHeader + 16
+
+// answer is what a connection does about a request that was carried out.
+type answer struct {
+	silent bool // there is no answer
+	last   bool // the connection ends
+	xid    int32
+	zxid   int64
+	code   wire.Code
+}
 
 // reply queues an answer whose body follows room for the frame's length and
 // header in e. Without success there is no body.
-func (c *conn) reply(xid int32, zxid int64, code wire.Code, e *wire.Encoder) {
-	if code != wire.CodeOK {
+func (c *conn) reply(a answer, e *wire.Encoder) {
+	if a.silent {
+		return
+	}
+	if a.code != wire.CodeOK {
 		e.Buf = e.Buf[:replyHead]
 	}
 	b := e.Buf
 	binary.BigEndian.PutUint32(b, uint32(len(b)-wire.FrameHeader))
-	binary.BigEndian.PutUint32(b[4:], uint32(xid))
-	binary.BigEndian.PutUint64(b[8:], uint64(zxid))
-	binary.BigEndian.PutUint32(b[16:], uint32(code))
+	binary.BigEndian.PutUint32(b[4:], uint32(a.xid))
+	binary.BigEndian.PutUint64(b[8:], uint64(a.zxid))
+	binary.BigEndian.PutUint32(b[16:], uint32(a.code))
 	c.send(b)
 }
 
@@ -162,17 +66,13 @@ func (c *conn) request(payload []byte) bool {
 	}
 	r, err := parseRequest(h, body)
 	drop, mute := c.hooks(&r)
-	if drop {
-		return false
-	}
-	write := isWrite(r.op)
-	if !c.lockLeader(write || r.op == wire.OpSync) {
+	if drop || !c.lockLeader(r.byLeader()) {
 		return false
 	}
 	s := c.srv
 	defer s.mu.Unlock()
 	ss := s.sessions[c.session]
-	if moved := ss != nil && ss.conn != c; moved && r.op != wire.OpPing && (write || r.op == wire.OpSync || c.door.index == 0) {
+	if c.moved(ss, &r) {
 		s.log("session moved", "session", c.session)
 		return false
 	}
@@ -180,50 +80,78 @@ func (c *conn) request(payload []byte) bool {
 		s.touch(ss)
 	}
 	if s.cfg.log != nil {
-		s.log("request", "session", c.session, "op", r.op, "path", r.path)
+		s.log("request", "session", c.session, "op", r.Op, "path", r.Path)
 	}
 	c.muted = mute
 	e := wire.Encoder{Buf: make([]byte, replyHead, replyHead+96)}
+	a := c.carryOut(&r, err, ss, &e)
+	c.reply(a, &e)
+	return !a.last && !mute
+}
+
+// moved reports whether the client has taken its session to another connection
+// and this door notices: the first door, the leader, at any request but a ping,
+// the others when they need the leader.
+func (c *conn) moved(ss *session, r *request) bool {
+	return ss != nil && ss.conn != c && r.Op != wire.OpPing && (r.byLeader() || c.door.index == 0)
+}
+
+// carryOut does what a request asks for, and writes the body of the answer to e.
+// malformed is what its bytes had wrong. ss is nil when the session is over.
+// srv.mu is held.
+func (c *conn) carryOut(r *request, malformed error, ss *session, e *wire.Encoder) answer {
 	switch {
-	case !known(r.op):
-		c.reply(r.xid, -1, wire.CodeUnimplemented, &e)
-		return false
-	case err != nil && r.op == wire.OpAuth: // which is not for the others to answer
-		return false
-	case err != nil && write:
-		x := s.begin()
-		s.commit(x, c)
-		c.reply(r.xid, x.zxid, wire.CodeMarshallingError, &e)
-	case err != nil:
-		c.reply(r.xid, c.door.view.zxid, wire.CodeMarshallingError, &e)
-	case r.op == wire.OpCloseSession:
-		if ss != nil {
-			x := s.endSession(c.session, c)
-			c.reply(r.xid, x.zxid, wire.CodeOK, &e)
-		}
-		return false
-	case write && ss == nil:
-		x := s.begin()
-		s.commit(x, c)
-		c.reply(r.xid, x.zxid, wire.CodeSessionExpired, &e)
-		return false
-	case write:
-		x, code := c.write1(&r, &e)
-		c.reply(r.xid, x.zxid, code, &e)
-	case r.op == wire.OpAuth:
-		if !c.auth(r.scheme, r.data) {
-			c.reply(r.xid, 0, wire.CodeAuthFailed, &e)
-			return false
-		}
-		c.reply(r.xid, 0, wire.CodeOK, &e)
-	case r.op == wire.OpPing:
-		c.reply(wire.XidPing, c.door.view.zxid, wire.CodeOK, &e)
-	default:
-		if r.op == wire.OpSync {
-			c.door.catchUp(nil)
-		}
-		code := c.answer(&r, &e)
-		c.reply(r.xid, c.door.view.zxid, code, &e)
+	case !known(r.Op):
+		return answer{xid: r.xid, zxid: -1, code: wire.CodeUnimplemented, last: true}
+	case malformed != nil:
+		return c.rejectMalformed(r)
+	case r.Op == wire.OpCloseSession:
+		return c.closeSession(r, ss)
+	case isWrite(r.Op):
+		return c.carryOutWrite(r, ss, e)
+	case r.Op == wire.OpAuth:
+		return c.authenticate(r)
+	case r.Op == wire.OpPing:
+		return answer{xid: wire.XidPing, zxid: c.door.view.Zxid()}
 	}
-	return !mute
+	if r.Op == wire.OpSync {
+		c.door.catchUp(nil)
+	}
+	code := c.carryOutRead(r, e)
+	return answer{xid: r.xid, zxid: c.door.view.Zxid(), code: code}
+}
+
+// rejectMalformed answers a request that could not be read. A write takes a zxid
+// all the same, and a bad auth ends the connection.
+func (c *conn) rejectMalformed(r *request) answer {
+	zxid := c.door.view.Zxid()
+	switch {
+	case r.Op == wire.OpAuth:
+		return answer{silent: true, last: true}
+	case isWrite(r.Op):
+		x := c.srv.begin()
+		c.srv.commit(x, c)
+		zxid = x.Zxid
+	}
+	return answer{xid: r.xid, zxid: zxid, code: wire.CodeMarshallingError}
+}
+
+// closeSession ends the session and then the connection, without an answer if the
+// session was over before.
+func (c *conn) closeSession(r *request, ss *session) answer {
+	if ss == nil {
+		return answer{silent: true, last: true}
+	}
+	x := c.srv.endSession(c.session, c)
+	return answer{xid: r.xid, zxid: x.Zxid, last: true}
+}
+
+// authenticate adds an identity to the connection. A failure is its last answer.
+func (c *conn) authenticate(r *request) answer {
+	ids, ok := c.ids.Prove(r.scheme, r.Data)
+	if !ok {
+		return answer{xid: r.xid, code: wire.CodeAuthFailed, last: true}
+	}
+	c.ids = ids
+	return answer{xid: r.xid}
 }

@@ -2,14 +2,13 @@ package zktest
 
 import (
 	"bytes"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// session is one that has not ended.
+// session is a session that has not ended.
 type session struct {
 	id       int64
 	password []byte
@@ -18,7 +17,7 @@ type session struct {
 	conn     *conn         // the connection that owns it; nil while there is none
 }
 
-// touch puts the end of a session off.
+// touch postpones the end of a session, because its client was heard.
 func (s *Server) touch(ss *session) {
 	// Sessions end in batches, at whole ticks.
 	tick := s.cfg.tick
@@ -26,7 +25,8 @@ func (s *Server) touch(ss *session) {
 	s.wake(ss.expires)
 }
 
-// wake has sessions looked through at a time since the start, if not earlier.
+// wake sets the alarm for the next look at sessions, in time since the start. An
+// earlier alarm stays.
 func (s *Server) wake(at time.Duration) {
 	if s.closed || s.alarmAt != 0 && s.alarmAt <= at {
 		return
@@ -63,26 +63,22 @@ func (s *Server) expireDue() {
 	}
 }
 
-// endSession is the transaction with which a session is over: its nodes go and
-// its connections are closed, all but the one that asked for it.
-func (s *Server) endSession(id int64, by *conn) *txn {
+// endSession ends a session by a transaction: it deletes the session's nodes and
+// closes its connections, except the one that asked for it.
+func (s *Server) endSession(id int64, by *conn) *tree.Txn {
 	x := s.begin()
-	x.ended = id
-	paths := slices.Sorted(maps.Keys(s.tree.ephemerals[id]))
+	x.Ended = id
+	paths := s.tree.Ephemerals(id)
 	// ZooKeeper takes them in the order of a hash table.
 	s.rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
-	for _, p := range paths {
-		c := change{op: wire.OpDelete, path: p, acl: s.tree.nodes[p].acl}
-		s.tree.apply(&c, x)
-		x.changes = append(x.changes, c)
-	}
+	s.tree.Remove(x, paths...)
 	delete(s.sessions, id)
 	s.commit(x, by)
 	return x
 }
 
-// connect answers the first frame of a connection. It reports false when there
-// is to be none.
+// connect answers the first frame of a connection. It reports false if the
+// connection ends.
 func (c *conn) connect(payload []byte) bool {
 	req, err := wire.ParseConnectRequest(payload)
 	if err != nil {
@@ -94,41 +90,64 @@ func (c *conn) connect(payload []byte) bool {
 	}
 	defer c.srv.mu.Unlock()
 	s := c.srv
-	if c.gone || req.LastZxidSeen > c.door.view.zxid {
+	if c.gone || req.LastZxidSeen > c.door.view.Zxid() {
 		s.log("connection refused: the client has seen more", "zxid", req.LastZxidSeen)
 		return false
 	}
 	resp := wire.ConnectResponse{Password: make([]byte, 16), HasReadOnly: req.HasReadOnly}
-	ss := s.sessions[req.SessionID]
-	switch {
-	case req.SessionID == 0:
-		ss = s.newSession()
-		s.commit(s.begin(), c)
-	case ss == nil || !bytes.Equal(req.Password, ss.password):
-		s.log("session unknown", "session", req.SessionID)
-		// Who knows the number of a session cuts its connection.
-		if ss != nil && ss.conn != nil && ss.conn.door == c.door {
-			ss.conn.leave()
-		}
-		c.send(wire.AppendFrame(nil, resp.Append(nil)))
-		return false
+	ss := c.sessionFor(&req)
+	if ss != nil {
+		c.own(ss, s.cfg.granted(req.Timeout))
+		resp.Timeout, resp.SessionID, resp.Password = int32(ss.timeout.Milliseconds()), ss.id, ss.password
 	}
-	ms := min(max(int64(req.Timeout), s.cfg.minLimit.Milliseconds()), s.cfg.maxLim.Milliseconds())
-	ss.timeout = time.Duration(max(ms, 1)) * time.Millisecond
+	c.send(wire.AppendFrame(nil, resp.Append(nil)))
+	if ss != nil {
+		s.log("session connected", "session", ss.id, "timeout", ss.timeout, "new", req.SessionID == 0)
+	}
+	return ss != nil
+}
+
+// sessionFor returns the session that a client asks for, a new one for 0, or nil
+// if there is none that it may have.
+func (c *conn) sessionFor(req *wire.ConnectRequest) *session {
+	s := c.srv
+	if req.SessionID == 0 {
+		ss := s.newSession()
+		s.commit(s.begin(), c)
+		return ss
+	}
+	ss := s.sessions[req.SessionID]
+	if ss != nil && bytes.Equal(req.Password, ss.password) {
+		return ss
+	}
+	s.log("session unknown", "session", req.SessionID)
+	// A client that knows the number of a session cuts its connection.
+	if ss != nil && ss.conn != nil && ss.conn.door == c.door {
+		ss.conn.leave()
+	}
+	return nil
+}
+
+// own makes the connection the one of a session.
+func (c *conn) own(ss *session, timeout time.Duration) {
+	ss.timeout = timeout
 	// Another door does not know of the move.
 	if old := ss.conn; old != nil && old.door == c.door {
 		old.leave()
 	}
 	ss.conn = c
 	c.session = ss.id
-	s.touch(ss)
-	resp.Timeout, resp.SessionID, resp.Password = int32(ss.timeout.Milliseconds()), ss.id, ss.password
-	c.send(wire.AppendFrame(nil, resp.Append(nil)))
-	s.log("session connected", "session", ss.id, "timeout", ss.timeout, "new", req.SessionID == 0)
-	return true
+	c.srv.touch(ss)
 }
 
-// newSession makes one that nobody has yet.
+// granted returns the session timeout for one that a client asks for, in
+// milliseconds.
+func (c *serverConfig) granted(asked int32) time.Duration {
+	ms := min(max(int64(asked), c.minLimit.Milliseconds()), c.maxLim.Milliseconds())
+	return time.Duration(max(ms, 1)) * time.Millisecond
+}
+
+// newSession makes a session, which no connection owns yet.
 func (s *Server) newSession() *session {
 	s.lastID++
 	ss := &session{id: s.lastID, password: make([]byte, 16)}

@@ -12,7 +12,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// Stat is what ZooKeeper tells about a node. It is a plain value. Times are
+// Stat is ZooKeeper's record of a node. It is a plain value. Times are
 // milliseconds since 1970.
 type Stat struct {
 	Czxid          int64
@@ -28,17 +28,17 @@ type Stat struct {
 	Pzxid          int64
 }
 
-// SessionInfo is what a [Server] knows of a session. It is a plain value; copies
-// share Ephemerals.
+// SessionInfo describes a session of a [Server]. It is a plain value; copies share
+// Ephemerals.
 type SessionInfo struct {
 	ID         int64
 	Timeout    time.Duration // granted
-	Remaining  time.Duration // until it ends, if nothing more is heard of it
+	Remaining  time.Duration // until it ends, if its client sends nothing more
 	Connected  bool
 	Ephemerals []string // its nodes, in order
 }
 
-// Watch is one that a client has left with a [Server]. It is a plain value.
+// Watch is a watch that a client has left with a [Server]. It is a plain value.
 type Watch struct {
 	Path      string
 	Session   int64
@@ -52,26 +52,26 @@ type Watch struct {
 func (s *Server) Get(path string) ([]byte, Stat, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.tree.nodes[path]
+	n := s.tree.Node(path)
 	if n == nil {
 		return nil, Stat{}, false
 	}
-	return bytes.Clone(n.data), Stat(n.stat()), true
+	return bytes.Clone(n.Data()), Stat(n.Stat()), true
 }
 
-// Children returns the names of a node's children, in order. It is nil where
-// there are none, and where there is no node.
+// Children returns the names of a node's children, in order. It returns nil if
+// there are none, or if there is no such node.
 func (s *Server) Children(path string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := s.tree.nodes[path]; n != nil {
-		return slices.Sorted(slices.Values(n.names))
+	if n := s.tree.Node(path); n != nil {
+		return slices.Sorted(slices.Values(n.Names()))
 	}
 	return nil
 }
 
-// Tree returns all paths but ZooKeeper's own, in order, a line each, with the
-// data quoted where there is some and the owner of an ephemeral node in hex:
+// Tree returns all paths but ZooKeeper's own, in order, one a line. Data follows in
+// quotes, and the owner of an ephemeral node in hex:
 //
 //	/locks
 //	/locks/a-0000000000 "host" 0x100000000000001
@@ -79,17 +79,17 @@ func (s *Server) Tree() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
-	for _, p := range slices.Sorted(maps.Keys(s.tree.nodes)) {
+	for _, p := range s.tree.Paths() {
 		if p == "/" || p == "/zookeeper" || strings.HasPrefix(p, "/zookeeper/") {
 			continue
 		}
-		n := s.tree.nodes[p]
+		n := s.tree.Node(p)
 		b.WriteString(p)
-		if len(n.data) > 0 {
-			fmt.Fprintf(&b, " %q", n.data)
+		if len(n.Data()) > 0 {
+			fmt.Fprintf(&b, " %q", n.Data())
 		}
-		if n.owner != 0 {
-			fmt.Fprintf(&b, " %#x", n.owner)
+		if owner := n.Stat().EphemeralOwner; owner != 0 {
+			fmt.Fprintf(&b, " %#x", owner)
 		}
 		b.WriteByte('\n')
 	}
@@ -100,11 +100,11 @@ func (s *Server) Tree() string {
 func (s *Server) Zxid() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tree.zxid
+	return s.tree.Zxid()
 }
 
-// Sessions returns the sessions that have not ended, by their ids, which grow in
-// the order in which they were made.
+// Sessions returns the sessions that have not ended, in the order of their ids,
+// which is the order in which they were made.
 func (s *Server) Sessions() []SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Server) Sessions() []SessionInfo {
 		ss := s.sessions[id]
 		list = append(list, SessionInfo{
 			ID: id, Timeout: ss.timeout, Remaining: max(ss.expires-s.since(), 0), Connected: ss.conn != nil,
-			Ephemerals: slices.Sorted(maps.Keys(s.tree.ephemerals[id])),
+			Ephemerals: s.tree.Ephemerals(id),
 		})
 	}
 	return list
@@ -121,9 +121,9 @@ func (s *Server) Sessions() []SessionInfo {
 
 func (s *Server) sessionIDs() []int64 { return slices.Sorted(maps.Keys(s.sessions)) }
 
-// Watches returns what is watched through all doors, counted as
-// [Ensemble.Watches] counts: a lasting watch is one on the data and one on the
-// children. [Server.WatchList] has each of them.
+// Watches returns the watches of all doors, counted as [Ensemble.Watches] counts
+// them: a lasting watch is one on the data and one on the children.
+// [Server.WatchList] returns each of them.
 func (s *Server) Watches() Watches {
 	w := Watches{ByPath: make(map[string][]int64), BySession: make(map[int64][]string)}
 	for _, x := range s.WatchList() {
@@ -137,8 +137,8 @@ func (s *Server) Watches() Watches {
 	return w
 }
 
-// WatchList returns the watches left through all doors, in the order of their
-// paths and sessions.
+// WatchList returns the watches of all doors, in the order of their paths and
+// sessions.
 func (s *Server) WatchList() []Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// count counts a request. srv.mu is held.
+// count counts a request. The caller holds srv.mu.
 func (s *Server) count(session int64, op wire.Op) {
 	s.requests[op]++
 	own := s.perSess[session]
@@ -179,17 +179,17 @@ func (s *Server) count(session int64, op wire.Op) {
 	own[op]++
 }
 
-// Requests returns how many requests of each kind have come since the start or
-// [Server.ResetRequests], through all doors, by their names ("create",
-// "getData", ...). A multi counts as one, what was dropped counts too, connects
-// and pings don't. The map is the caller's.
+// Requests returns how many requests of each kind have come through all doors
+// since the start or [Server.ResetRequests], by their names ("create", "getData",
+// ...). A multi counts as one. Dropped requests count; connects and pings don't.
+// The map is the caller's.
 func (s *Server) Requests() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return byName(s.requests)
 }
 
-// SessionRequests is [Server.Requests] of one session, which may be over.
+// SessionRequests is [Server.Requests] for one session, which may have ended.
 func (s *Server) SessionRequests(session int64) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

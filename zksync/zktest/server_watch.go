@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
 // watchMode is how a connection watches a path. Several may be in force at once.
@@ -16,8 +17,8 @@ const (
 	watchRecursive                       // until it is removed, with all that is below
 )
 
-// watchTable is the watches of one kind through one door: on a node's data and
-// existence, or on its children.
+// watchTable holds the watches of one kind of one door: on nodes' data and
+// existence, or on their children.
 type watchTable map[string]map[*conn]watchMode
 
 func (w watchTable) add(p string, c *conn, m watchMode) {
@@ -30,7 +31,7 @@ func (w watchTable) add(p string, c *conn, m watchMode) {
 	w[p][c] |= m
 }
 
-// drop takes modes away, and reports whether any of them was there.
+// drop removes modes, and reports whether any of them was set.
 func (w watchTable) drop(p string, c *conn, m watchMode) bool {
 	had := w[p][c]
 	if had&m == 0 {
@@ -50,11 +51,11 @@ func (w watchTable) drop(p string, c *conn, m watchMode) bool {
 	return true
 }
 
-// trigger sends an event to all who watch for it and may read the node, apart
-// from those in skip, and returns who was told.
+// trigger sends an event to all connections that watch for it and may read the
+// node, except those in skip. It returns the connections that it was meant for.
 func (w watchTable) trigger(zxid int64, kind int32, p string, acl []wire.ACL, skip map[*conn]bool) map[*conn]bool {
 	var told map[*conn]bool
-	for at := p; ; at = parentOf(at) {
+	for at := p; ; at = tree.Parent(at) {
 		// In the order in which they connected: maps have none.
 		for _, c := range slices.SortedFunc(maps.Keys(w[at]), byNumber) {
 			m := w[at][c]
@@ -73,7 +74,7 @@ func (w watchTable) trigger(zxid int64, kind int32, p string, acl []wire.ACL, sk
 				told = make(map[*conn]bool)
 			}
 			told[c] = true
-			if c.may(permRead, acl) {
+			if c.ids.May(tree.PermRead, acl) {
 				c.event(zxid, kind, p)
 			}
 		}
@@ -91,31 +92,31 @@ func (c *conn) event(zxid int64, kind int32, p string) {
 	c.send(wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: p}.Append(h)))
 }
 
-// setWatches sets the watches again that a client had on its last connection,
-// and tells it what has happened since.
+// setWatches sets the watches again that a client had on its last connection, and
+// sends the events of the changes since then.
 func (c *conn) setWatches(r *request) {
-	d, zxid := c.door, c.door.view.zxid
-	again := func(paths []string, table watchTable, changed int32, at func(*znode) int64) {
+	d, zxid := c.door, c.door.view.Zxid()
+	again := func(paths []string, table watchTable, changed int32, at func(wire.Stat) int64) {
 		for _, p := range paths {
-			switch n := d.view.at(p); {
+			switch n := d.view.Read(p); {
 			case n == nil:
 				c.event(zxid, wire.EventDeleted, p)
-			case at(n) > r.zxid:
+			case at(n.Stat()) > r.zxid:
 				c.event(zxid, changed, p)
 			default:
 				table.add(p, c, watchOnce)
 			}
 		}
 	}
-	again(r.data1, d.data, wire.EventDataChanged, func(n *znode) int64 { return n.mzxid })
+	again(r.data1, d.data, wire.EventDataChanged, func(st wire.Stat) int64 { return st.Mzxid })
 	for _, p := range r.exist {
-		if d.view.at(p) != nil {
+		if d.view.Read(p) != nil {
 			c.event(zxid, wire.EventCreated, p)
 		} else {
 			d.data.add(p, c, watchOnce)
 		}
 	}
-	again(r.child, d.child, wire.EventChildrenChanged, func(n *znode) int64 { return n.pzxid })
+	again(r.child, d.child, wire.EventChildrenChanged, func(st wire.Stat) int64 { return st.Pzxid })
 	for _, p := range r.persistent {
 		c.watchOn(p, watchOn)
 	}
@@ -164,9 +165,9 @@ func (c *conn) watches(r *request, remove bool) wire.Code {
 	found := false
 	for _, pl := range places {
 		if remove {
-			found = pl.table.drop(r.path, c, pl.modes) || found
+			found = pl.table.drop(r.Path, c, pl.modes) || found
 		} else {
-			found = found || pl.table[r.path][c]&pl.modes != 0
+			found = found || pl.table[r.Path][c]&pl.modes != 0
 		}
 	}
 	if !found {
@@ -175,7 +176,7 @@ func (c *conn) watches(r *request, remove bool) wire.Code {
 	return wire.CodeOK
 }
 
-// unwatch takes all watches of a connection away.
+// unwatch removes all watches of a connection.
 func (c *conn) unwatch() {
 	const all = watchOnce | watchOn | watchRecursive
 	for p := range c.watched {

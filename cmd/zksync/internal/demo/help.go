@@ -1,41 +1,41 @@
 package demo
 
 // Help describes the demo for its users, in lines of at most 80 columns.
-const Help = `Show a lock at work: a few processes share one lock on a ZooKeeper that runs
-inside the demo, for about ten seconds. Nothing has to be installed, nothing
-outside this machine is used, and nothing is left behind.
+const Help = `Show a lock at work: for about ten seconds, a few processes share one lock on a
+ZooKeeper that runs inside the demo. The demo needs no installation, uses only
+this machine, and leaves nothing behind.
 
-Each worker is a process of its own, in a loop: it waits for the lock, makes a
-few writes to a store, and gives the lock back. Meanwhile the demo
+Each worker is a separate process. In a loop it waits for the lock, makes a few
+writes to a store, and gives the lock back. Meanwhile the demo
 
-  - kills one with kill -9 while it holds the lock. Its session lives on for the
-    session timeout, 1.5s here; then the next in line has the lock;
-  - cuts one off while it holds the lock: nothing gets to it or comes from it.
-    It knows by its own clock, after half the session timeout, that the lock is
-    lost, and stops its work; after the whole timeout the next has the lock.
-    When the network is back, a write of the first one arrives late. Its fence,
-    a number that grows from hold to hold, is smaller than what the store has
-    seen: refused.
+  - kills one worker with kill -9 while it holds the lock. The session lives on
+    for the session timeout, 1.5s here. Then the next in line gets the lock;
+  - cuts one worker off from the network while it holds the lock. After half the
+    session timeout the worker knows, by its own clock, that the lock is lost,
+    and stops its work. After the whole timeout the next in line gets the lock.
+    When the network is back, a write of the first worker arrives late. The
+    store refuses it: its fence, a number that grows from hold to hold, is
+    smaller than the largest that the store has seen.
 
-In a terminal there is a row for each worker, drawn as it happens:
+In a terminal the demo draws a row for each worker as events happen:
 
   #12#   holds the lock, with fence 12 (a block where there are colours)
-  ...    waits for it
+  ...    waits for the lock
   ~~~    is cut off
-  X      killed by kill -9
-  !      has lost the lock, and knows
+  X      was killed by kill -9
+  !      has lost the lock, and knows it
 
-Elsewhere each event is a line, with the seconds since the start, and the
-picture comes at the end. NO_COLOR turns the colours off.
+Elsewhere the demo prints a line for each event, with the seconds since the
+start, and the picture at the end. NO_COLOR turns the colours off.
 
 At the end the demo compares the holds as the workers have seen them, by the
-clock of the machine: from the first moment after the grant to the release, or
-to the end of the hold's context if that came first.
+clock of the machine. A hold lasts from the first moment after the grant to the
+release, or to the end of the hold's context if that came first.
 
 Exit codes:
   0            no two holds overlapped, and each fence was larger than the last
-  1            that was not so, or there was no time to show everything
-  64           a command line that makes no sense
+  1            two holds overlapped, a fence did not grow, or time ran out
+  64           the command line is invalid
   69           the lock can't be served
   71           the system can't start a process, or the output can't be written
   128+N        signal N ended the demo`

@@ -1,4 +1,4 @@
-package zktest
+package javazk
 
 import (
 	"os/exec"
@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// process is a child process and what is left of it.
+// process is a child process, which may have ended.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process has ended and was reaped
-	err  error         // what Wait said; set before done is closed
+	err  error         // of Wait; set before done is closed
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
@@ -30,10 +30,10 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// spawner starts processes that die with this one. Linux sends them that signal
-// when the *thread* that started them ends, which for an ordinary goroutine can
-// be at any time: so one goroutine keeps a thread for itself until close, when
-// the children are gone. Its methods may be called from several goroutines.
+// spawner starts processes that die with this one. Linux kills such a process when
+// the *thread* that started it ends, and the thread of an ordinary goroutine can end
+// at any time. So one goroutine keeps a thread for itself until close, when the
+// children have ended. The methods may be called from several goroutines.
 type spawner struct {
 	work chan func()
 	wg   sync.WaitGroup // the goroutine, and one more a process
@@ -50,8 +50,8 @@ func newSpawner() *spawner {
 	return s
 }
 
-// start starts cmd, which must not be started yet. Its output goes to files
-// only, so that no goroutine has to copy it.
+// start starts cmd, which must not be started yet. The output of cmd must go to
+// files, so that no goroutine has to copy it.
 func (s *spawner) start(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
@@ -75,8 +75,8 @@ func (s *spawner) start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// close waits for every process to have ended. It is called once, after they
-// have been killed; start must not be called any more.
+// close waits until every process has ended. It is called once, after they were
+// killed; start must not be called any more.
 func (s *spawner) close() {
 	close(s.work)
 	s.wg.Wait()

@@ -1,4 +1,4 @@
-package zktest
+package javazk
 
 import (
 	"errors"
@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// Ports are taken from below the range that systems give to outgoing
-// connections: a server that is down for a while must find its own port free
-// when it comes back.
+// The ports are below the range that systems use for outgoing connections: a server
+// that was down for a while must find its port free when it comes back.
 const (
 	firstPort = 10000
 	lastPort  = 30000
@@ -18,11 +17,12 @@ const (
 
 const loopback = "127.0.0.1"
 
-// errPortTaken says that somebody else got hold of a port between the look at
-// it and its use.
+// errPortTaken says that another program took a port after it was picked and before
+// it was used.
 var errPortTaken = errors.New("zktest: port taken")
 
-// portPool hands out ports that nobody listens on, and none twice in a process.
+// portPool hands out ports that no program listens on, and no port twice in a
+// process.
 type portPool struct {
 	mu   sync.Mutex
 	used map[int]struct{} // guarded by mu
@@ -30,6 +30,7 @@ type portPool struct {
 
 var ports = portPool{used: make(map[int]struct{})}
 
+// pick returns a free port. No other call returns it before release.
 func (p *portPool) pick() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,3 +57,7 @@ func (p *portPool) release(port int) {
 }
 
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// PickPort returns a free port on loopback. No other call returns it before the
+// ensemble that uses it is closed. It is the default of [Config.PickPort].
+func PickPort() (int, error) { return ports.pick() }

@@ -1,4 +1,4 @@
-package zktest
+package javazk
 
 import (
 	"encoding/binary"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -19,13 +17,9 @@ const (
 	closeTimeout  = 2 * time.Second
 )
 
-// Expire ends a session at once, as if its time had run out: its ephemeral nodes
-// are gone, and its client, whose connection is closed, hears of the end when it
-// connects again. It returns nil once the leader knows neither the session nor a
-// node of it, also when there was no such session; a follower may lag by a
-// moment, and one that is cut or paused goes on with what it believes. The error
-// says that there is no leader, or that the session was still there after
-// fifteen seconds.
+// Expire ends a session at once, as if its time had run out. It returns nil when the
+// leader knows neither the session nor a node of it. It returns an error if there is
+// no leader, or if the session still exists after expireTimeout.
 func (e *Ensemble) Expire(sessionID int64) error {
 	if sessionID == 0 {
 		return errors.New("zktest: expire of session 0, which is none")
@@ -93,15 +87,14 @@ const (
 	observerVersion = 0x10000
 )
 
-// closeAsObserver is all that an observer sends to its leader from its first word
-// to the request of one of its clients to close a session. The leader takes it
-// from there as it does when a session's time has run out: the transaction names
-// no connection, so every server closes the one it has for that session.
+// closeAsObserver returns all that an observer sends to its leader, from its first
+// word to the request of one of its clients to close a session. The leader then acts
+// as if the session's time had run out: the transaction names no connection, so
+// every server closes its connection of that session.
 //
-// A client's own way, to connect with the session's id and password and close
-// it, is not used. It closes the owner's connection first; if the owner is back
-// before the session is closed, then it stays connected, to a server that drops
-// its requests without a word.
+// A client would connect with the session's id and password, and close the session.
+// That closes the owner's connection first. If the owner is back before the session
+// is closed, it stays connected to a server that drops its requests without a sign.
 func closeAsObserver(id int64) []byte {
 	var info, epoch, request wire.Encoder
 	info.Int64(observerID)
@@ -127,15 +120,4 @@ func closeAsObserver(id int64) []byte {
 		out.Buf = binary.BigEndian.AppendUint32(out.Buf, 1<<32-1) // who asks: a null vector
 	}
 	return out.Buf
-}
-
-// inDump reports whether the answer to "dump" names the session, as one that
-// lives or as the owner of a node. What follows about connections doesn't count:
-// they end a moment later.
-func inDump(dump string, id int64) (bool, error) {
-	sessions, _, _ := strings.Cut(dump, "Connections dump")
-	if !strings.Contains(strings.ToLower(sessions), "ephemeral") {
-		return false, fmt.Errorf("answer to dump: %q", strings.TrimSpace(dump))
-	}
-	return regexp.MatchString(fmt.Sprintf(`(?m)^\s*%#x:?\s*$`, uint64(id)), sessions)
 }

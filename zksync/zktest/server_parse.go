@@ -1,0 +1,122 @@
+package zktest
+
+import (
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
+)
+
+// request is one that has been read. Which fields count depends on its operation.
+type request struct {
+	tree.Request // a write; the operation and the path of all
+
+	xid    int32
+	watch  bool
+	kind   int32          // of watch: a mode, or a type
+	scheme string         // of auth
+	ops    []tree.Request // of multi
+
+	// Of setWatches.
+	zxid                                       int64
+	data1, exist, child, persistent, recursive []string
+}
+
+// parseRequest reads what follows the header. The error wraps wire.ErrMalformed.
+func parseRequest(h wire.RequestHeader, body []byte) (request, error) {
+	d := wire.NewDecoder(body)
+	d.AllowNull = true // kazoo's empty strings are
+	r := request{xid: h.Xid}
+	r.Op = h.Op
+	switch {
+	case h.Op == wire.OpMulti:
+		if !r.parseMulti(&d) {
+			return r, wire.ErrMalformed
+		}
+	case !parsePart(&r.Request, &d):
+		r.parse(&d)
+	}
+	return r, d.Err()
+}
+
+// parseMulti reads the operations of a multi. It reports false for one that can't
+// be a part of a multi.
+func (r *request) parseMulti(d *wire.Decoder) bool {
+	for d.Err() == nil {
+		m := d.MultiHeader()
+		if d.Err() != nil || m.Done {
+			break
+		}
+		part := tree.Request{Op: m.Type, Part: true}
+		if !parsePart(&part, d) {
+			return false
+		}
+		r.ops = append(r.ops, part)
+	}
+	return true
+}
+
+// parsePart reads an operation that may be a part of a multi. It reports false,
+// and has read nothing, for any other.
+func parsePart(r *tree.Request, d *wire.Decoder) bool {
+	switch r.Op {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		r.Path, r.Data, r.ACL, r.Flags, r.TTL = pathOf(d), d.Buffer(), d.ACLs(), d.Int32(), -1
+		if r.Op == wire.OpCreateTTL {
+			r.TTL = d.Int64()
+		}
+	case wire.OpDelete, wire.OpCheck:
+		r.Path, r.Version = pathOf(d), d.Int32()
+	case wire.OpSetData:
+		r.Path, r.Data, r.Version = pathOf(d), d.Buffer(), d.Int32()
+	default:
+		return false
+	}
+	return true
+}
+
+// parse reads an operation that is no part of a multi.
+func (r *request) parse(d *wire.Decoder) {
+	switch r.Op {
+	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
+		r.Path, r.watch = pathOf(d), d.Bool()
+	case wire.OpGetACL, wire.OpSync:
+		r.Path = pathOf(d)
+	case wire.OpSetACL:
+		r.Path, r.ACL, r.Version = pathOf(d), d.ACLs(), d.Int32()
+	case wire.OpAuth:
+		r.kind, r.scheme, r.Data = d.Int32(), d.String(), d.Buffer()
+	case wire.OpSetWatches, wire.OpSetWatches2:
+		r.zxid, r.data1, r.exist, r.child = d.Int64(), d.Strings(), d.Strings(), d.Strings()
+		if r.Op == wire.OpSetWatches2 {
+			r.persistent, r.recursive = d.Strings(), d.Strings()
+		}
+	case wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches:
+		r.Path, r.kind = pathOf(d), d.Int32()
+	}
+}
+
+// pathOf reads a path, the one string that may not be null.
+func pathOf(d *wire.Decoder) string {
+	d.AllowNull = false
+	p := d.String()
+	d.AllowNull = true
+	return p
+}
+
+// known reports whether the server carries a request out. The rest are answered
+// as unimplemented.
+func known(op wire.Op) bool {
+	switch op {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData,
+		wire.OpSetACL, wire.OpMulti, wire.OpCheck, wire.OpReconfig, wire.OpExists, wire.OpGetData, wire.OpGetACL,
+		wire.OpGetChildren, wire.OpGetChildren2, wire.OpSync, wire.OpPing, wire.OpAuth, wire.OpSetWatches,
+		wire.OpSetWatches2, wire.OpAddWatch, wire.OpCheckWatches, wire.OpRemoveWatches, wire.OpCloseSession:
+		return true
+	}
+	return false
+}
+
+// isWrite is wire's, for the requests that clients send.
+func isWrite(op wire.Op) bool { return op.Write() || op == wire.OpCheck }
+
+// byLeader reports whether a request needs the leader.
+func (r *request) byLeader() bool { return isWrite(r.Op) || r.Op == wire.OpSync }
