@@ -109,52 +109,37 @@ func (ms *metrics) session(e zksync.SessionEvent) {
 
 func (ms *metrics) cleanup(change int) { ms.toDrop.Add(int64(change)) }
 
-// ages knows which of the holds that have not ended began first. The zero value
-// is ready.
+// ages knows when the holds that have not ended began. The zero value is ready.
+//
+// It is a map and no list in order of time: a list allocates at each hold, and the
+// oldest is looked for only when metrics are collected.
 type ages struct {
-	mu          sync.Mutex
-	first, last *aged
+	mu     sync.Mutex
+	starts map[*hold]time.Time // guarded by mu
 }
 
-// aged is an element of the list of ages, the oldest first.
-type aged struct {
-	start      time.Time
-	prev, next *aged
+func (a *ages) begin(h *hold) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.starts == nil {
+		a.starts = make(map[*hold]time.Time)
+	}
+	a.starts[h] = time.Now()
 }
 
-func (l *ages) begin(a *aged) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a.start, a.prev = time.Now(), l.last
-	if l.last != nil {
-		l.last.next = a
-	} else {
-		l.first = a
-	}
-	l.last = a
+func (a *ages) end(h *hold) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.starts, h)
 }
 
-func (l *ages) end(a *aged) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a.prev != nil {
-		a.prev.next = a.next
-	} else {
-		l.first = a.next
+// oldest returns the age of the oldest hold, or 0 if there is none.
+func (a *ages) oldest() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var oldest time.Duration
+	for _, start := range a.starts {
+		oldest = max(oldest, time.Since(start))
 	}
-	if a.next != nil {
-		a.next.prev = a.prev
-	} else {
-		l.last = a.prev
-	}
-	a.prev, a.next = nil, nil
-}
-
-func (l *ages) oldest() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.first == nil {
-		return 0
-	}
-	return time.Since(l.first.start)
+	return oldest
 }

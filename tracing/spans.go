@@ -177,7 +177,7 @@ func (ad *adapter) holdStart(ctx context.Context, a zksync.Acquire) context.Cont
 		}
 	}
 	ad.held.Add(h, 1, c.set.add...)
-	c.set.ages.begin(&h.age)
+	c.set.ages.begin(h)
 	return h
 }
 
@@ -197,7 +197,7 @@ func (ad *adapter) holdEnd(ctx context.Context, _ zksync.Acquire, e zksync.Endin
 	if h.span != nil {
 		defer h.span.End()
 	}
-	set.ages.end(&h.age)
+	set.ages.end(h)
 	ad.held.Add(h, -1, set.add...)
 	ad.holds.Record(h, e.Held.Seconds(), set.ending(e.Reason).record...)
 	if e.Err != nil {

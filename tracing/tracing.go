@@ -94,7 +94,6 @@ type hold struct {
 	given           context.Context
 	c               *call
 	span            trace.Span // nil: WithoutHoldSpans
-	age             aged
 }
 
 // release is a deletion.
