@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,18 +37,54 @@ type Info struct {
 // cursor or turn its writing round, become U+FFFD.
 func (i Info) Encode() []byte {
 	i = i.clean()
-	if i.PID < 0 {
-		i.PID = 0
-	}
-	b := i.appendJSON(make([]byte, 0, MaxInfo))
-	for _, text := range []*string{&i.OwnerName, &i.Host, &i.Identity} {
+	e := encoder{payload: payload{
+		V: 1, ID: i.Identity, Host: i.Host, PID: int64(max(i.PID, 0)),
+		Owner: payloadOwner{ID: i.OwnerID, Name: i.OwnerName}, TP: i.TraceParent, Revoke: i.Revoke,
+	}}
+	e.Grow(MaxInfo)
+	b := e.encode()
+	for _, text := range []*string{&e.payload.Owner.Name, &e.payload.Host, &e.payload.ID} {
 		if len(b) <= MaxInfo {
 			break
 		}
 		*text = shorten(*text, len(b)-MaxInfo)
-		b = i.appendJSON(b[:0])
+		b = e.encode()
 	}
 	return b
+}
+
+// payload is the JSON of a node's data.
+type payload struct {
+	V      int          `json:"v"`
+	ID     string       `json:"id,omitempty"`
+	Host   string       `json:"host,omitempty"`
+	PID    int64        `json:"pid,omitempty"`
+	Owner  payloadOwner `json:"owner,omitzero"`
+	TP     string       `json:"tp,omitempty"`
+	Revoke bool         `json:"revoke,omitempty"`
+}
+
+type payloadOwner struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// encoder holds all that an encoding needs, so that it is one allocation beside the
+// bytes.
+type encoder struct {
+	bytes.Buffer
+	payload payload
+}
+
+// encode returns the payload as JSON, which the next call overwrites.
+func (e *encoder) encode() []byte {
+	e.Reset()
+	enc := json.NewEncoder(e)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(&e.payload); err != nil {
+		panic("zksync: " + err.Error()) // no text or number fails
+	}
+	return bytes.TrimSuffix(e.Bytes(), []byte{'\n'})
 }
 
 // clean returns i with texts that can be shown and that are not too long.
@@ -61,50 +96,6 @@ func (i Info) clean() Info {
 		i.TraceParent = ""
 	}
 	return i
-}
-
-// appendJSON appends i, which is clean, as JSON.
-func (i Info) appendJSON(b []byte) []byte {
-	b = append(b, `{"v":1`...)
-	b = appendField(b, ',', "id", i.Identity)
-	b = appendField(b, ',', "host", i.Host)
-	if i.PID != 0 {
-		b = append(b, `,"pid":`...)
-		b = strconv.AppendInt(b, int64(i.PID), 10)
-	}
-	if i.OwnerID != "" || i.OwnerName != "" {
-		b = append(b, `,"owner":`...)
-		between := byte('{')
-		if i.OwnerID != "" {
-			b = appendField(b, between, "id", i.OwnerID)
-			between = ','
-		}
-		b = appendField(b, between, "name", i.OwnerName)
-		b = append(b, '}')
-	}
-	b = appendField(b, ',', "tp", i.TraceParent)
-	if i.Revoke {
-		b = append(b, revokeMember...)
-	}
-	return append(b, '}')
-}
-
-// appendField appends a member whose text has no control characters: only two
-// characters need an escape.
-func appendField(b []byte, before byte, key, text string) []byte {
-	if text == "" {
-		return b
-	}
-	b = append(b, before, '"')
-	b = append(b, key...)
-	b = append(b, `":"`...)
-	for i := range len(text) {
-		if text[i] == '"' || text[i] == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, text[i])
-	}
-	return append(b, '"')
 }
 
 // shorten cuts characters off the end of text until its JSON is at least by
@@ -174,18 +165,7 @@ func DecodeInfo(data []byte) (Info, bool) {
 	if len(data) > maxForeign {
 		return Info{}, false
 	}
-	var p struct {
-		V     int    `json:"v"`
-		ID    string `json:"id"`
-		Host  string `json:"host"`
-		PID   int64  `json:"pid"`
-		Owner struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-		} `json:"owner"`
-		TP     string `json:"tp"`
-		Revoke bool   `json:"revoke"`
-	}
+	var p payload
 	if err := json.Unmarshal(data, &p); err != nil || p.V != 1 || p.PID < 0 || p.PID > math.MaxInt {
 		return Info{}, false
 	}
