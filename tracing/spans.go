@@ -71,7 +71,7 @@ func (ad *adapter) blocked(ctx context.Context, p zksync.Peer) {
 	if !c.span.IsRecording() {
 		return
 	}
-	c.peer = new(zksync.Peer) // p's address would cost an allocation also without a recording span
+	c.peer = new(zksync.Peer) // p's address would cost an allocation even if the span does not record
 	*c.peer = p
 	sc := ad.theirs(p.TraceParent)
 	if !sc.IsValid() || sc.Equal(c.linked) {
