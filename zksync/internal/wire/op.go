@@ -46,9 +46,9 @@ const (
 	OpWhoAmI               Op = 107 // whoAmI
 )
 
-// Write reports whether the request is a transaction, which is answered only
-// after a quorum has agreed to it. Reads, pings and sync are not: a server that
-// has been cut off from its quorum goes on answering those.
+// Write reports whether the request is a transaction: the server answers it only
+// after a quorum has agreed to it. Reads, pings and sync are no transactions: a
+// server that has been cut off from its quorum goes on answering them.
 func (o Op) Write() bool {
 	switch o {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpDeleteContainer,
@@ -58,7 +58,7 @@ func (o Op) Write() bool {
 	return false
 }
 
-// The xids that are not a request's own.
+// The xids that stand for a kind of frame, not for one request.
 const (
 	XidEvent      int32 = -1 // a watch event; no request caused it
 	XidPing       int32 = -2
