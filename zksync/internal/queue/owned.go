@@ -6,13 +6,12 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// owned holds the GUIDs of this process that somebody answers for.
+// owned has the GUIDs of this process whose nodes an entry answers for.
 var owned sync.Map
 
 func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
 
-// claim makes the entry answer for the nodes of a GUID, so that no sweep deletes
-// them.
+// claim makes the entry answer for the nodes of a GUID: no sweep deletes them.
 func (e *Entry) claim(g znode.GUID) {
 	e.guid, e.owned = g, true
 	owned.Store(g, nil)
@@ -27,8 +26,8 @@ func (e *Entry) forget() {
 	}
 }
 
-// sweep deletes a node of this process that nobody answers for, if it is of a
-// session of ours: a copy of the process elsewhere has others.
+// sweep deletes a node of this process that no entry answers for, if it belongs to a
+// session of ours. A copy of the process elsewhere has other sessions.
 func sweep(c Client, node string, g znode.GUID) {
 	if _, busy := owned.LoadOrStore(g, nil); busy {
 		return
