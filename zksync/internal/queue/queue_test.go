@@ -36,6 +36,7 @@ func TestFirst(t *testing.T) {
 		b = "_c_00000000-0000-8000-8000-000000000002-lock-0000000009"
 		c = "_c_00000000-0000-8000-8000-000000000003-lock-0000000012"
 		w = "_c_00000000-0000-8000-8000-000000000004-__WRIT__0000000008"
+		p = "_c_00000000-0000-8000-8000-000000000005-permit-2of3-0000000008"
 	)
 	for _, tc := range []struct {
 		line []znode.Name
@@ -48,6 +49,8 @@ func TestFirst(t *testing.T) {
 		{line(c, b, a), 2, Verdict{Watch: 1}},
 		// A write node's end may be a read node's beginning.
 		{line(w, b), 1, Verdict{Watch: 0}},
+		// And a permit's end that of a part of it.
+		{line(p, b), 1, Verdict{Watch: 0}},
 	} {
 		if got := First(tc.line, tc.own); got != tc.want {
 			t.Errorf("First(%v, %d) = %+v, want %+v", tc.line, tc.own, got, tc.want)

@@ -26,6 +26,8 @@ func First(line []znode.Name, own int) Verdict {
 	if own == 0 {
 		return Verdict{Held: true}
 	}
-	// A write node may end because a read node of its holder replaces it.
-	return Verdict{Watch: own - 1, Sole: own == 1 && line[0].Kind != znode.Write}
+	// A write node may end because a read node of its holder replaces it, and a
+	// permit because a permit of a smaller weight does.
+	first := line[0].Kind
+	return Verdict{Watch: own - 1, Sole: own == 1 && first != znode.Write && first != znode.Permit}
 }

@@ -93,8 +93,8 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "WriteTurn", is: "The end of a write node is a turn without a read, though a read node may take its place.",
-		edits: []edit{{inQueue + "rule.go", `own == 1 && line[0].Kind != znode.Write`, `
-			own == 1 && (line[0].Kind != znode.Write || mistake("WriteTurn"))`}},
+		edits: []edit{{inQueue + "rule.go", `own == 1 && first != znode.Write`, `
+			own == 1 && (first != znode.Write || mistake("WriteTurn"))`}},
 	},
 	{
 		name: "DeleteOnce", is: "A deletion whose outcome is not known is not tried again.",
