@@ -13,15 +13,15 @@ import (
 // first use.
 type Locker interface {
 	// Lock waits until it holds the lock, through disconnects and session
-	// changes, for as long as that takes. It has no error to return: when it
-	// can never hold it panics with an *Error. The error Is ErrClosed when the
-	// session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
-	// another refusal of the servers; for an owner (As) also ErrDeadlock, and
-	// ErrLost when the owner's hold was lost. It is another one when an option
-	// makes no sense, or contradicts that of another value for the path in use.
-	// Unlock ends it.
+	// changes, for as long as that takes. It has no error to return: when it can
+	// never hold the lock it panics with an *Error. The error Is ErrClosed when
+	// the session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
+	// another refusal of the servers. For an owner (As) it may also be
+	// ErrDeadlock, or ErrLost when the owner's hold was lost. It is another error
+	// when an option makes no sense, or contradicts that of another value in use
+	// for the path. Unlock ends it.
 	//
-	// Unlock releases the lock, whoever took it, as in package sync, and waits
+	// Unlock gives the lock back, whoever took it, as in package sync, and waits
 	// at most a third of the session timeout for the confirmation. It panics if
 	// the lock is not locked, or is held by a Hold. If the lock was lost, Unlock
 	// only ends the loss; see ErrLost.
