@@ -1,19 +1,19 @@
-// Package zksync is the root of the module go-zksync: locks for Go programs on
-// ZooKeeper. It has no code; import the packages below it.
+// Package zksync is the root of the module go-zksync: locks on ZooKeeper for Go
+// programs. It has no code; import the packages below it.
 //
 //   - [github.com/zklocker/go-zksync/zksync] is the library: sessions and locks.
-//     Its documentation is the guide: which lock when, losing a lock, fencing,
-//     what it costs.
+//     Its documentation is the guide: which lock to use when, losing a lock,
+//     fencing, costs.
 //   - [github.com/zklocker/go-zksync/zksync/zktest] is ZooKeeper for tests: an
-//     embedded server that needs nothing but Go and lives in virtual time if
-//     asked to (zktest.Server), real servers on loopback (zktest.Ensemble), and
-//     faults for all of them and for the network. It is for your own tests too,
-//     whether they use this library or not.
+//     embedded server that needs nothing but Go and can run in virtual time
+//     (zktest.Server), real servers on loopback (zktest.Ensemble), and faults for
+//     all of them and for the network. Use it for your own tests too, whether they
+//     use this library or not.
 //   - [github.com/zklocker/go-zksync/tracing] shows lock waits in OpenTelemetry:
-//     spans, with a link to the holder's in another process, and metrics.
+//     spans, with a link to the holder's span in another process, and metrics.
 //   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs another
-//     command under a lock, and shows a lock at work.
+//     command under a lock, and demonstrates a lock.
 //
-// The examples of this page show the library at work; those of each type are on
-// the library's own page.
+// The examples on this page show the library at work. The examples of each type
+// are on the library's own page.
 package zksync

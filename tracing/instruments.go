@@ -11,7 +11,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// The attributes of metrics. Spans have them, too, but for contended.
+// The attributes of metrics. Spans have them, too, except contended.
 const (
 	keyName      = attribute.Key("zksync.lock.name")
 	keyMode      = attribute.Key("zksync.lock.mode")
@@ -22,14 +22,14 @@ const (
 	keyError     = attribute.Key("error.type")
 )
 
-// maxNames bounds the names that are told apart, and with them what is kept.
+// maxNames bounds the number of names that are told apart, and so the memory.
 const (
 	maxNames  = 1000
 	otherName = "_OTHER"
 )
 
-// sets are the attributes that calls have in common, made once for each
-// combination: a call makes none.
+// sets has the attributes that calls have in common. Each combination is made once,
+// so that a call makes none.
 type sets struct {
 	fixed []attribute.KeyValue // WithAttributes
 
@@ -43,7 +43,7 @@ type lockKey struct {
 	mode zksync.Mode
 }
 
-// set is what the calls of one name and mode have in common.
+// set has what the calls of one name and mode have in common.
 type set struct {
 	measure // name and mode
 	ages    ages
@@ -73,7 +73,7 @@ type measure struct {
 	observe []metric.ObserveOption
 }
 
-// outcome is how a call ended. All its words are of closed lists.
+// outcome is how a call ended. Its texts come from closed lists.
 type outcome struct {
 	result    string
 	contended bool
@@ -84,7 +84,7 @@ func newSets(fixed []attribute.KeyValue) *sets {
 	return &sets{fixed: fixed, names: make(map[string]struct{}), locks: make(map[lockKey]*set)}
 }
 
-// measure returns the set of attrs, and of what all have in common.
+// measure returns the set of attrs and of the attributes that all have in common.
 func (s *sets) measure(name string, attrs ...attribute.KeyValue) *measure {
 	all := slices.Concat(s.fixed, attrs)
 	if name != "" {
@@ -142,7 +142,7 @@ func (s *sets) make(key lockKey) *set {
 	return made
 }
 
-// each calls f for every set that there is.
+// each calls f for every set.
 func (s *sets) each(f func(*set)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -151,7 +151,7 @@ func (s *sets) each(f func(*set)) {
 	}
 }
 
-// kept returns what a map of the set has for key, made by need.
+// kept returns the value of key in a map of the set, and makes it if it is missing.
 func kept[K comparable](s *set, list map[K]*measure, key K, attrs func() []attribute.KeyValue) *measure {
 	s.mu.RLock()
 	known := list[key]
@@ -167,8 +167,8 @@ func kept[K comparable](s *set, list map[K]*measure, key K, attrs func() []attri
 	return list[key]
 }
 
-// outcome, ending and loss are the attributes of acquire.duration,
-// hold.duration and losses.
+// outcome, ending and loss return the attributes of acquire.duration, hold.duration
+// and losses.
 func (s *set) outcome(o outcome) *measure {
 	return kept(s, s.outcomes, o, func() []attribute.KeyValue {
 		list := []attribute.KeyValue{s.mode, keyResult.String(o.result), keyContended.Bool(o.contended)}

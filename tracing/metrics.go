@@ -13,7 +13,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// metrics are the instruments, and what the gauges show.
+// metrics has the instruments, and the values of the gauges.
 type metrics struct {
 	acquired, holds   metric.Float64Histogram
 	position          metric.Int64Histogram
@@ -24,15 +24,15 @@ type metrics struct {
 	connected, toDrop atomic.Int64
 }
 
-// The bounds of the buckets: 1 ms to 300 s, 10 ms to 3600 s, and places in line.
+// The bounds of the buckets: 1 ms to 300 s, 10 ms to 3600 s, and positions in line.
 var (
 	acquireBuckets  = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 	holdBuckets     = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 	positionBuckets = []float64{0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000}
 )
 
-// must hands an instrument's error to OpenTelemetry's error handler: a lock does
-// not fail for want of metrics.
+// must passes an instrument's error to OpenTelemetry's error handler: a lock must not
+// fail because a metric can't be made.
 func must[T any](instrument T, err error) func(instead T) T {
 	if err != nil {
 		otel.Handle(err)
@@ -74,7 +74,7 @@ func newMetrics(p metric.MeterProvider, version string, s *sets) *metrics {
 	return ms
 }
 
-// gauges registers what is asked for when metrics are collected.
+// gauges registers the instruments whose values are read when metrics are collected.
 func (ms *metrics) gauges(m metric.Meter, s *sets) {
 	state := must(m.Int64ObservableGauge("zksync.session.state", metric.WithUnit("{session}"),
 		metric.WithDescription("Sessions that are connected to ZooKeeper.")))(noop.Int64ObservableGauge{})
@@ -93,7 +93,7 @@ func (ms *metrics) gauges(m metric.Meter, s *sets) {
 	}
 }
 
-// session and cleanup are told by sessions, which have no context.
+// session and cleanup are called by sessions, which have no context.
 func (ms *metrics) session(e zksync.SessionEvent) {
 	up, was := e.State == zksync.StateConnected, e.Before == zksync.StateConnected
 	switch {
@@ -109,52 +109,37 @@ func (ms *metrics) session(e zksync.SessionEvent) {
 
 func (ms *metrics) cleanup(change int) { ms.toDrop.Add(int64(change)) }
 
-// ages knows which of the holds that have not ended began first. The zero value
-// is ready.
+// ages knows when the holds that have not ended began. The zero value is ready.
+//
+// It is a map and not a list in order of time, because container/list allocates at
+// each hold. The oldest hold is searched only when metrics are collected.
 type ages struct {
-	mu          sync.Mutex
-	first, last *aged
+	mu     sync.Mutex
+	starts map[*hold]time.Time // guarded by mu
 }
 
-// aged is an element of the list of ages, the oldest first.
-type aged struct {
-	start      time.Time
-	prev, next *aged
+func (a *ages) begin(h *hold) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.starts == nil {
+		a.starts = make(map[*hold]time.Time)
+	}
+	a.starts[h] = time.Now()
 }
 
-func (l *ages) begin(a *aged) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a.start, a.prev = time.Now(), l.last
-	if l.last != nil {
-		l.last.next = a
-	} else {
-		l.first = a
-	}
-	l.last = a
+func (a *ages) end(h *hold) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.starts, h)
 }
 
-func (l *ages) end(a *aged) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a.prev != nil {
-		a.prev.next = a.next
-	} else {
-		l.first = a.next
+// oldest returns the age of the oldest hold, or 0 if there is none.
+func (a *ages) oldest() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var oldest time.Duration
+	for _, start := range a.starts {
+		oldest = max(oldest, time.Since(start))
 	}
-	if a.next != nil {
-		a.next.prev = a.prev
-	} else {
-		l.last = a.prev
-	}
-	a.prev, a.next = nil, nil
-}
-
-func (l *ages) oldest() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.first == nil {
-		return 0
-	}
-	return time.Since(l.first.start)
+	return oldest
 }

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Option changes what New returns. A later one wins. Without options the global
-// providers are used, also when they are set later, and W3C Trace Context.
+// Option changes what New returns. A later option wins. Without options New uses W3C
+// Trace Context and the global providers, even if those are set later.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
@@ -42,8 +42,8 @@ func newConfig(opts []Option) config {
 	return c
 }
 
-// WithTracerProvider makes the spans with p. The default, and what nil means,
-// is the global provider.
+// WithTracerProvider makes the spans with p. The default, and the meaning of nil, is
+// the global provider.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return optionFunc(func(c *config) {
 		if c.tracers = p; p == nil {
@@ -52,8 +52,8 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	})
 }
 
-// WithMeterProvider makes the metrics with p. The default, and what nil means,
-// is the global provider.
+// WithMeterProvider makes the metrics with p. The default, and the meaning of nil, is
+// the global provider.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return optionFunc(func(c *config) {
 		if c.meters = p; p == nil {
@@ -63,8 +63,8 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 }
 
 // WithPropagator writes and reads the traceparent of lock nodes with p. Only the
-// field "traceparent" is ever used: nothing else of p, no tracestate and no
-// baggage, comes to a node. The default, and what nil means, is
+// field "traceparent" is used: no other field of p, no tracestate and no baggage is
+// written to a node. The default, and the meaning of nil, is
 // propagation.TraceContext.
 func WithPropagator(p propagation.TextMapPropagator) Option {
 	return optionFunc(func(c *config) {
@@ -74,29 +74,30 @@ func WithPropagator(p propagation.TextMapPropagator) Option {
 	})
 }
 
-// WithLockName gives locks a name, of few: it is part of the spans' names and
-// an attribute of spans and metrics. fn gets the path as the program named it,
-// of a Multi all of them with commas between, and is called by several
-// goroutines at once; "" is no name. It may cut the id off "/orders/4711", say.
+// WithLockName gives each lock one of a few names. The name is part of the spans'
+// names, and an attribute of spans and metrics. fn gets the path as the program named
+// it, for a Multi all paths with commas between them. It may cut the id off
+// "/orders/4711", say. If it returns "", the lock has no name. Several goroutines may
+// call fn at once.
 //
 // The metrics tell the first 1000 names apart, and call the others "_OTHER". The
-// default, and what nil means, is no name.
+// default, and the meaning of nil, is no name.
 func WithLockName(fn func(path string) string) Option {
 	return optionFunc(func(c *config) { c.name = fn })
 }
 
-// WithoutHoldSpans leaves the spans of holds out, which may be long. The work
-// under a lock then nests in the caller's span, and so does the release. Metrics
-// stay as they are.
+// WithoutHoldSpans leaves out the spans of holds, which may be long. The work under a
+// lock then nests in the caller's span, and so does the release. The metrics stay the
+// same.
 func WithoutHoldSpans() Option { return optionFunc(func(c *config) { c.noHolds = true }) }
 
-// WithoutNodeData publishes no traceparent in lock nodes. Whoever waits for this
-// process then finds no span to link to; links to others stay as they are. What
-// else a node says is zksync.WithoutNodeInfo's to leave out.
+// WithoutNodeData publishes no traceparent in lock nodes. Processes that wait for this
+// one then find no span to link to; the links of this process to others stay the same.
+// zksync.WithoutNodeInfo leaves out the rest of a node's data.
 func WithoutNodeData() Option { return optionFunc(func(c *config) { c.noNodeData = true }) }
 
-// WithAttributes adds attributes to every span and every metric. Given several
-// times, all count.
+// WithAttributes adds attributes to every span and every metric. If it is given
+// several times, all attributes count.
 func WithAttributes(attrs ...attribute.KeyValue) Option {
 	attrs = slices.Clone(attrs)
 	return optionFunc(func(c *config) { c.attrs = append(c.attrs, attrs...) })

@@ -13,7 +13,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// The attributes of spans, beside those in sets.go.
+// The attributes of spans, beside those in instruments.go.
 const (
 	keyPath     = attribute.Key("zksync.lock.path")
 	keyPosition = attribute.Key("zksync.lock.queue.position")
@@ -24,7 +24,7 @@ const (
 	keyRelation = attribute.Key("zksync.link.relation")
 )
 
-// Strings are copied by value: these are made once.
+// These are made once, because each use would allocate them.
 var (
 	blockedBy  = keyRelation.String("blocked_by")
 	acquiredBy = []attribute.KeyValue{keyRelation.String("acquired_by")}
@@ -49,8 +49,8 @@ func (ad *adapter) acquireStart(ctx context.Context, a zksync.Acquire) context.C
 	return c
 }
 
-// start begins a span. Samplers see its name and kind; attributes are for spans
-// that are recorded.
+// start begins a span. Samplers see its name and kind; only recorded spans get the
+// attributes.
 func (ad *adapter) start(ctx context.Context, a zksync.Acquire, k spanKind) (context.Context, trace.Span) {
 	ctx, span := ad.tracer.Start(ctx, k.name, k.opts...)
 	if span.IsRecording() {
@@ -71,7 +71,7 @@ func (ad *adapter) blocked(ctx context.Context, p zksync.Peer) {
 	if !c.span.IsRecording() {
 		return
 	}
-	c.peer = new(zksync.Peer) // not p's address, which would cost those who don't record
+	c.peer = new(zksync.Peer) // p's address would cost an allocation even if the span does not record
 	*c.peer = p
 	sc := ad.theirs(p.TraceParent)
 	if !sc.IsValid() || sc.Equal(c.linked) {
@@ -81,7 +81,7 @@ func (ad *adapter) blocked(ctx context.Context, p zksync.Peer) {
 	c.span.AddLink(trace.Link{SpanContext: sc, Attributes: append(who(p), blockedBy)})
 }
 
-// who is what a peer says of itself.
+// who returns the attributes that describe a peer.
 func who(p zksync.Peer) []attribute.KeyValue {
 	var list []attribute.KeyValue
 	text := func(key attribute.Key, value string) {
@@ -142,7 +142,7 @@ func (ad *adapter) acquireEnd(ctx context.Context, _ zksync.Acquire, r zksync.Re
 	c.span.SetAttributes(list...)
 }
 
-// outcomeOf says what became of a call.
+// outcomeOf returns the outcome of a call.
 func outcomeOf(err error) outcome {
 	switch {
 	case err == nil:
@@ -177,7 +177,7 @@ func (ad *adapter) holdStart(ctx context.Context, a zksync.Acquire) context.Cont
 		}
 	}
 	ad.held.Add(h, 1, c.set.add...)
-	c.set.ages.begin(&h.age)
+	c.set.ages.begin(h)
 	return h
 }
 
@@ -197,7 +197,7 @@ func (ad *adapter) holdEnd(ctx context.Context, _ zksync.Acquire, e zksync.Endin
 	if h.span != nil {
 		defer h.span.End()
 	}
-	set.ages.end(&h.age)
+	set.ages.end(h)
 	ad.held.Add(h, -1, set.add...)
 	ad.holds.Record(h, e.Held.Seconds(), set.ending(e.Reason).record...)
 	if e.Err != nil {
@@ -213,8 +213,8 @@ func (ad *adapter) lost(ctx context.Context, s *set, reason zksync.EndReason) {
 	ad.losses.Add(ctx, 1, s.loss(reason).add...)
 }
 
-// seed has losses begin at 0: what begins at 1 shows no increase, and a loss is
-// rare enough to be the only one.
+// seed makes the counters of losses begin at 0. A counter that begins at 1 shows no
+// increase, and a loss may be the only one of its kind.
 func (ad *adapter) seed(ctx context.Context, s *set) {
 	for _, reason := range [...]zksync.EndReason{zksync.EndSessionExpired, zksync.EndContactLost, zksync.EndNodeDeleted, zksync.EndClosed} {
 		ad.losses.Add(ctx, 0, s.loss(reason).add...)
@@ -234,19 +234,19 @@ func (ad *adapter) releaseStart(ctx context.Context, a zksync.Acquire) context.C
 	if c == nil {
 		return ctx
 	}
-	// Without a hold's span, and for a reader who gives back while the first of
-	// those that share is still in HoldStart, it is a sibling of the acquire.
+	// The release is a sibling of the acquire if the hold has no span, and if a
+	// reader releases while the first of the readers that share is in HoldStart.
 	parent, h := c.parent, ad.holdOf(ctx)
 	alone := h == nil || h.span == nil
 	if !alone {
 		if !h.span.IsRecording() && !h.span.SpanContext().IsSampled() {
-			return ctx // nor would its child be: no span, no cost
+			return ctx // its child would not be sampled either
 		}
 		parent = h.Context
 	}
 	r := &c.release
 	if r.c != nil {
-		r = new(release) // a call may give back what it got too late, and go on
+		r = new(release) // a call may release a lock that it got too late, and go on
 	}
 	r.c, r.given = c, ctx
 	r.Context, r.span = ad.start(parent, a, c.set.release)
@@ -257,7 +257,7 @@ func (ad *adapter) releaseStart(ctx context.Context, a zksync.Acquire) context.C
 }
 
 func (ad *adapter) releaseEnd(ctx context.Context, _ zksync.Acquire, err error) {
-	if c := ad.callOf(ctx); c != nil && errors.Is(err, zksync.ErrLost) { // noticed only now
+	if c := ad.callOf(ctx); c != nil && errors.Is(err, zksync.ErrLost) { // nobody noticed the loss before
 		ad.lost(ctx, c.set, zksync.LossReason(err))
 	}
 	r, _ := ctx.Value(&ad.releaseKey).(*release)

@@ -15,12 +15,12 @@ const (
 	module = "github.com/zklocker/go-zksync"
 )
 
-// New returns a Tracer for zksync.WithTracer that makes spans and metrics. One
-// is enough for all sessions of a program, and one for each would have the
-// gauges contradict each other: give sessions that are to be told apart another
-// WithAttributes each.
+// New returns a Tracer for zksync.WithTracer that makes spans and metrics. One Tracer
+// is enough for all sessions of a program. The gauges of several Tracers would
+// contradict each other, unless each Tracer has different attributes: use
+// WithAttributes to tell sessions apart.
 //
-// What New asks of the MeterProvider stays with it, as instruments do.
+// The instruments that New creates stay with the MeterProvider for good.
 func New(opts ...Option) *zksync.Tracer {
 	ad := &adapter{config: newConfig(opts)}
 	version := moduleVersion()
@@ -48,7 +48,7 @@ func New(opts ...Option) *zksync.Tracer {
 	return t
 }
 
-// moduleVersion is the version of this module that the program was built with.
+// moduleVersion returns the version of this module that the program was built with.
 func moduleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
@@ -60,8 +60,8 @@ func moduleVersion() string {
 	return "(devel)"
 }
 
-// adapter is what stands behind a Tracer. Its address, and those of its fields,
-// are the keys of what it keeps in contexts: adapters don't find each other's.
+// adapter implements a Tracer. Its address, and those of its fields, are the keys of
+// its values in contexts, so that adapters don't find each other's values.
 type adapter struct {
 	config
 	tracer trace.Tracer
@@ -71,9 +71,9 @@ type adapter struct {
 	holdKey, releaseKey byte
 }
 
-// call is a lock call and what comes of it: the context that AcquireStart
-// returns. hold and release are those of HoldStart and ReleaseStart; they come
-// with it in one allocation.
+// call is a lock call with its hold and its release. It is the context that
+// AcquireStart returns. HoldStart and ReleaseStart return hold and release, which are
+// fields to save allocations.
 type call struct {
 	context.Context // with the span
 	ad              *adapter
@@ -81,23 +81,22 @@ type call struct {
 	span            trace.Span
 	set             *set
 	place           int          // in line when the wait began
-	peer            *zksync.Peer // who was last ahead, if the span records
+	peer            *zksync.Peer // the last call ahead, if the span records
 	linked          trace.SpanContext
 
 	hold    hold
 	release release
 }
 
-// hold is a tenure.
+// hold is the context that HoldStart returns.
 type hold struct {
 	context.Context // with the span, if there is one
 	given           context.Context
 	c               *call
 	span            trace.Span // nil: WithoutHoldSpans
-	age             aged
 }
 
-// release is a deletion.
+// release is the context that ReleaseStart returns.
 type release struct {
 	context.Context // with the span
 	given           context.Context
@@ -112,7 +111,7 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Value finds what other tracers have put in the context, too.
+// Value also finds the values that other tracers have put in the context.
 func (h *hold) Value(key any) any {
 	if key == any(&h.c.ad.holdKey) {
 		return h
@@ -143,7 +142,7 @@ func (ad *adapter) holdOf(ctx context.Context) *hold {
 	return h
 }
 
-// carrier is the one field that a node has room for.
+// carrier holds the only field that a node has room for.
 type carrier struct{ traceparent string }
 
 const field = "traceparent"
@@ -163,8 +162,8 @@ func (c *carrier) Set(key, value string) {
 
 func (c *carrier) Keys() []string { return []string{field} }
 
-// parent is the traceparent for the call's node. A span that is not sampled is
-// nothing to link to.
+// parent returns the traceparent for the call's node. It is empty if the span is not
+// sampled: then there is nothing to link to.
 func (ad *adapter) parent(ctx context.Context) string {
 	if c := ad.callOf(ctx); c != nil {
 		ctx = c.Context
@@ -177,7 +176,7 @@ func (ad *adapter) parent(ctx context.Context) string {
 	return to.traceparent
 }
 
-// theirs is the span context of a traceparent from a node.
+// theirs returns the span context of a traceparent from a node.
 func (ad *adapter) theirs(traceparent string) trace.SpanContext {
 	if traceparent == "" {
 		return trace.SpanContext{}

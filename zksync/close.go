@@ -9,12 +9,11 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
-// Shutdown ends the session in good order: calls that take a context are
-// refused from now on, and those that wait end, with ErrClosed; whoever holds
-// a lock goes on, and so does every Lock, which has no error to return. When
-// none is left it closes the session as Close does. If ctx ends first its
-// error is returned, and the session is as before but for the refusals: Close
-// it then, or wait with another Shutdown.
+// Shutdown ends the session in an orderly way. From now on it refuses calls that take
+// a context, and it ends those that wait, with ErrClosed. Holders go on, and so does
+// every Lock, which has no error to return. When none is left, Shutdown closes the
+// session as Close does. If ctx ends first, Shutdown returns its error; the session
+// still works, but goes on refusing: then Close it, or wait with another Shutdown.
 func (s *Session) Shutdown(ctx context.Context) error {
 	s.table.Stop(ErrClosed)
 	if s.table.Empty(ctx) {
@@ -23,32 +22,31 @@ func (s *Session) Shutdown(ctx context.Context) error {
 	return s.Close()
 }
 
-// Close ends the session, within 5 s. Every lock is given up: its node is
-// deleted before the connection closes, the contexts of its Hold end with
-// ErrLost, every wait ends with ErrClosed, and a waiting Lock panics; see
-// Shutdown.
+// Close ends the session, within 5 s. It gives up every lock: it deletes the lock's
+// node before the connection closes, the contexts of its Hold end with ErrLost, every
+// wait ends with ErrClosed, and a waiting Lock panics; see Shutdown.
 //
 // The *Error names the nodes whose deletion could not be confirmed, and the paths
-// where a node may stand because the answer to its creation is missing: those lack
-// the number that ZooKeeper adds. After Dial they go when ZooKeeper ends the
-// session. After NewSession the client and its session live on, and so does the
+// where a node may exist because the answer to its creation is missing: those paths
+// lack the number that ZooKeeper adds. After Dial these nodes go when ZooKeeper ends
+// the session. After NewSession the client and its session live on, and so does the
 // clean-up: it goes on in the background until each of the nodes is known to be
-// gone, their session is over, or the program closes its client. Where nothing is
-// left to do nothing goes on.
+// gone, their session is over, or the program closes its client. If nothing is left
+// to do, nothing goes on.
 //
-// It also names nodes, 100 of them at most, that ZooKeeper has refused to delete, as
-// an access list without zk.PermDelete has it do, while their session lives. Nothing
-// is tried again for these: they block their locks until the session ends, or until
-// somebody who may delete them does.
+// The *Error also names nodes, 100 at most, that ZooKeeper has refused to delete and
+// whose session still lives; an access list without zk.PermDelete causes this. Close
+// does not try these again: they block their locks until the session ends, or until
+// a client with the permission deletes them.
 //
-// A session that was given up because its client had locked up is not named: its
-// nodes go when ZooKeeper ends it, T after the last contact.
+// The *Error does not name nodes of a session that was given up because its client
+// had locked up: they go when ZooKeeper ends that session, T after the last contact.
 //
-// Later calls wait for the first and return its result.
+// Later calls wait for the first one and return its result.
 //
-// Close waits until the tracer has been told of everything, but not longer than
-// a second for any one of its functions, which may be what has called Close.
-// What is left to tell is told afterwards.
+// Close waits until the tracer has got all its calls, but for at most a second for
+// each of its functions, because such a function may have called Close. The calls
+// that are left are made afterwards.
 func (s *Session) Close() error {
 	if s.closing.CompareAndSwap(false, true) {
 		defer close(s.ended)

@@ -211,8 +211,8 @@
 //     the session write to its nodes; otherwise calls by Lock, LockContext and RLock
 //     are not named.
 //   - A Hold whose turn comes more than T/3 after the session's last transaction
-//     costs one more, which proves the session first. The same holds for Lock after
-//     T/2.
+//     costs one more request, which proves first that the session lives. The same
+//     is true of Lock after T/2.
 //   - If the same session already holds the lock, a Try is refused without a
 //     request.
 //
@@ -319,7 +319,7 @@
 //
 // By default everybody may do everything: a ZooKeeper server checks what the
 // access lists say, and the default access list of a lock lets everybody in. The
-// examples of [WithAuth] and [WithTLS] run what follows.
+// examples of [WithAuth] and [WithTLS] show what follows.
 //
 // Each node has an access list. For a lock the servers check
 //
@@ -410,8 +410,8 @@
 //	Session.Revoke   -                   Revoker.attemptRevoke         -             -
 //	Session.Inspect  -                   getParticipantNodes           contenders    -
 //
-// (1) on a path of its own: its nodes and ours don't see each other. zk.Lock is a
-// Mutex.
+// (1) Use a path of its own: these recipes and ours don't see each other's nodes.
+// zk.Lock corresponds to a Mutex.
 //
 // # Coming from package sync
 //

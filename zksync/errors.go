@@ -9,10 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The errors of this package. They arrive wrapped in an [*Error] that says
-// which lock and which node; compare with [errors.Is].
+// The errors of this package. Methods return them wrapped in an [*Error], which
+// names the lock and the node; compare with [errors.Is].
 var (
-	// ErrLost is returned when the lock was lost before it was given back: its
+	// ErrLost is returned when the lock was lost before it was released: its
 	// node is gone, its session is over, or the quorum was out of reach for
 	// half a session timeout. Somebody else may hold the lock by now.
 	ErrLost = errors.New("zksync: lock lost")
@@ -20,32 +20,33 @@ var (
 	// ErrBusy is returned by TryHold when somebody else holds the lock.
 	ErrBusy = errors.New("zksync: lock held by another")
 
-	// ErrClosed is returned when the session was closed, or is shutting down
-	// and takes no new waits; and when the program has closed the client that
-	// it gave to NewSession.
+	// ErrClosed is returned when the session was closed, when it is shutting
+	// down and accepts no new waits, and when the program has closed the client
+	// that it passed to NewSession.
 	ErrClosed = errors.New("zksync: session closed")
 
 	// ErrNotOwner is returned by UnlockContext when the context carries an
 	// owner and another one holds the lock.
 	ErrNotOwner = errors.New("zksync: lock held by another owner")
 
-	// ErrDeadlock is returned at once to an owner that would wait for itself: it
-	// holds a lock for reading only and asks to write, or holds one of a Multi's
-	// locks and asks for the Multi, or the other way round.
+	// ErrDeadlock is returned at once when an owner would wait for itself: it
+	// holds a lock for reading only and asks to write, or it holds one of a
+	// Multi's locks and asks for the Multi, or the other way round.
 	ErrDeadlock = errors.New("zksync: the owner would wait for itself")
 
 	// ErrLimitMismatch is returned by a Semaphore with WithStrictLimit when
 	// another program uses the path with another limit.
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
-	// ErrRevoked is returned by context.Cause for the context of a Do whose lock
-	// is asked back, with WithRevocable.
+	// ErrRevoked is returned by context.Cause for the context of a Do, if the
+	// lock has WithRevocable and somebody has asked for it.
 	ErrRevoked = errors.New("zksync: lock asked back")
 
 	// ErrSequenceExhausted is returned when the sequence numbers below the
 	// lock's path are used up (2,147,482,647 nodes, or a number that two nodes
-	// share): an order that can't be trusted grants nothing. Deleting the path
-	// while nobody uses it starts them again; fences go on growing.
+	// share): no lock is granted by an order that can't be trusted. Delete the
+	// path while nobody uses it, and the numbers start again; fences go on
+	// growing.
 	ErrSequenceExhausted = errors.New("zksync: sequence numbers of the path are exhausted")
 
 	// ErrInvalidPath is returned for a path that ZooKeeper would refuse, for
@@ -56,14 +57,15 @@ var (
 // errClientClosed is ErrClosed on a client of the program's.
 var errClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper client", ErrClosed)
 
-// SizeError says that a request was not sent because it would be too large, which a
-// Multi of very many locks is: one transaction makes all of its nodes. The call returns
-// it, wrapped in an [*Error], before it asks ZooKeeper for anything; no node is made.
+// SizeError says that a request was not sent because it would be too large. A Multi of
+// very many locks gets it, because one transaction makes all of its nodes. The call
+// returns it, wrapped in an [*Error], before it asks ZooKeeper for anything; no node is
+// made.
 //
-// On a session from Dial the limit is 135 KiB, enough for some 500 locks; their paths,
-// their access list and what their nodes publish count. On one from NewSession it is
-// what servers take unless they are set up otherwise, 1,048,575 bytes (jute.maxbuffer).
-// Use [errors.As] to get at it.
+// On a session from Dial the limit is 135 KiB, enough for some 500 locks. Their paths,
+// their access list and the data of their nodes count. On a session from NewSession the
+// limit is the servers' default, 1,048,575 bytes (jute.maxbuffer). Use [errors.As] to
+// get a SizeError out of the error of a call.
 //
 // Its zero value is an error about nothing. It is a plain value: it may be copied, and
 // used by several goroutines.
@@ -77,8 +79,8 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("zksync: request of %d bytes, at most %d can be sent", e.Size, e.Limit)
 }
 
-// Error says which operation failed, on which lock, and why. Every error of a
-// lock's methods is one, except those of a callback.
+// Error says which operation failed, on which lock, and why. Every error that a
+// lock's method returns is an *Error, except the errors of a callback.
 //
 // Its zero value is an error without a reason. It is a plain value: it may be
 // copied, and used by several goroutines.
@@ -87,14 +89,15 @@ type Error struct {
 	Path string // the lock's path as the program named it
 	Node string // the lock node's full path in ZooKeeper, when there was one
 
-	// Position is the place in line at the end: 1 is the next to get the lock.
-	// 0 when the call did not stand in line, or not long enough to know.
+	// Position is the call's position in line when it ended: 1 is the next to
+	// get the lock. It is 0 if the call did not stand in line, or not long
+	// enough to know.
 	Position int
 
 	Err error // why
 }
 
-// Error returns the operation, the lock, the place in line and the reason.
+// Error returns the operation, the lock, the position in line and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("zksync: ")
@@ -119,11 +122,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // Timeout reports whether a deadline ended the call, as net.Error does.
 func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceeded) }
 
-// ErrorType returns one word of a closed list that names the kind of failure,
-// fit for a metric's label: session_expired, connection_closed, no_auth,
-// deadline_exceeded, canceled, closed, busy, not_owner, deadlock, revoked,
-// limit_mismatch, lost, sequence_exhausted, invalid_path, request_too_large, or
-// _OTHER.
+// ErrorType returns the kind of failure as one word of a closed list, which may
+// label a metric: session_expired, connection_closed, no_auth, deadline_exceeded,
+// canceled, closed, busy, not_owner, deadlock, revoked, limit_mismatch, lost,
+// sequence_exhausted, invalid_path, request_too_large, or _OTHER.
 func (e *Error) ErrorType() string {
 	if size := (*SizeError)(nil); errors.As(e.Err, &size) {
 		return "request_too_large"

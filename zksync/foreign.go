@@ -9,18 +9,18 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// WithForeignPrefix has a lock heed the nodes of another recipe in its path, of
-// programs that don't use this library: nodes named prefix and ZooKeeper's ten
-// digits count as those of a lock held in that mode. The prefix "" stands for
-// names that are a number and nothing else. Several options add up.
+// WithForeignPrefix makes a lock heed the nodes that another recipe makes in its
+// path, in programs that don't use this library: nodes whose name is prefix and
+// ZooKeeper's ten digits count as lock nodes of the given mode. The prefix "" stands
+// for names that consist of digits only. Several such options add up.
 //
 // A Mutex takes prefixes of ModeMutex, an RWMutex those of ModeRead and ModeWrite.
-// With another mode, and on a Semaphore, every use of the lock fails with an
-// *Error; so it does without a prefix, with one that ZooKeeper refuses in a node's
-// name, with one of two modes, and with one that every lock heeds already.
+// With another mode, and on a Semaphore, every use of the lock fails with an *Error.
+// It also fails without a prefix, with a prefix that ZooKeeper refuses in a node's
+// name, with a prefix given for two modes, and with one that every lock heeds anyway.
 //
-// The option is one half: the other side has to heed the nodes of this library.
-// See "Sharing a path" in the package's documentation.
+// The option is only one half: the other program has to heed the nodes of this
+// library. See "Sharing a path" in the package's documentation.
 func WithForeignPrefix(mode Mode, prefixes ...string) LockOption {
 	prefixes = slices.Clone(prefixes)
 	return lockOptionFunc(func(c *lockConfig) error {

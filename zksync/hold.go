@@ -8,12 +8,12 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 )
 
-// Hold is a lock that is held and can be looked at: its fence, its node, and
-// whether it is lost. It ends with Release, or with the loss of the lock.
+// Hold is a handle on a lock that is held. It knows the fence, the node, and
+// whether the lock is lost. It ends with Release, or with the loss of the lock.
 //
-// A Hold comes from a Locker's Hold or TryHold, or to the function of Do: the
-// zero value is not usable. It must not be copied. Its methods may be called
-// by several goroutines, and after its end.
+// A Locker's Hold and TryHold return a Hold, and Do passes one to its function: the
+// zero value is not usable. It must not be copied. Its methods may be called by
+// several goroutines, and after its end.
 type Hold struct {
 	s     *Session
 	begun *call // with which the holding began
@@ -51,37 +51,37 @@ func (h *Hold) end(cause error) {
 	}
 }
 
-// Err returns nil while the lock is held, by the clock at this moment; an error
-// that Is ErrLost, and says why, once it is lost; and context.Canceled after
-// Release.
+// Err returns nil while the lock is held, which it checks against the clock at each
+// call. Once the lock is lost it returns an error that Is ErrLost and says why.
+// After Release it returns context.Canceled.
 func (h *Hold) Err() error { return h.h.Err() }
 
 // Fence returns the hold's fencing token: the zxid of the ZooKeeper transaction
-// that put its node in line. It grows from each hold of a path to the next,
-// across processes, restarts, and the deletion of the path; it starts again
-// only if the ensemble itself is made anew. Send it with every write, and let
-// what is written to refuse a fence smaller than the largest it has seen.
+// that put its node in line. It grows from each hold of a path to the next, across
+// processes, restarts, and the deletion of the path. It starts again only if the
+// ensemble is rebuilt with empty data directories. Send it with every write, and let
+// the receiver refuse a fence smaller than the largest it has seen.
 func (h *Hold) Fence() int64 { return h.h.Fence() }
 
 // Node returns the full path of the hold's node in ZooKeeper.
 func (h *Hold) Node() string { return h.h.Node() }
 
-// Revoked returns a channel that is closed when somebody asks for the lock
-// back: with Session.Revoke, or by writing "__REVOKE__" (Curator's word) or
-// "unlock" to its node. For a hold that an owner enters after that it is closed
-// from the beginning if one that the owner entered before was told, and otherwise
-// soon: once the node has been read, which nobody does while there is no Hold.
-// The lock stays held: it is for the holder to comply.
+// Revoked returns a channel that is closed when somebody asks for the lock: with
+// Session.Revoke, or by writing "__REVOKE__" (Curator's word) or "unlock" to its
+// node. If an owner enters the lock again after the request, the channel of the new
+// Hold is closed from the beginning if an earlier Hold of the owner knew of the
+// request. Otherwise it is closed soon, after a read of the node: nobody reads the
+// node while there is no Hold. The lock stays held: the holder has to comply.
 func (h *Hold) Revoked() <-chan struct{} { return h.h.Revoked() }
 
-// Release gives the lock back, and ends the contexts. Only the first call does
-// so; later ones repeat its result, for which they wait until their own ctx ends:
-// then the error is an *Error that Is ctx's, and the first goes on.
+// Release releases the lock, and ends the contexts. Only the first call does so.
+// Later calls wait for its result and return the same one; if their own ctx ends
+// first, the error is an *Error that Is ctx.Err(), and the first call goes on.
 //
-// nil: the node is gone and was there until now (of the levels of one owner,
-// the last deletes it). Otherwise the error is an *Error: it Is ErrLost if the
-// lock had been lost before; and ctx's, if ctx ended before the deletion was
-// confirmed, which then goes on in the background.
+// If Release returns nil, the node is gone, and existed until now. Of the levels of
+// one owner, only the last one deletes the node. Otherwise the error is an *Error.
+// It Is ErrLost if the lock had been lost before. It Is ctx.Err() if ctx ended before
+// the deletion was confirmed; the deletion then goes on in the background.
 func (h *Hold) Release(ctx context.Context) error {
 	if h.first.CompareAndSwap(false, true) {
 		defer close(h.released) // also when the tracer panics

@@ -8,12 +8,12 @@ import "context"
 // at each call, so that a process which was stopped for too long sees the loss
 // before it does anything else.
 //
-// A call per piece of work is fine, in a hold that lasts for ever, too: the hold
-// keeps something only for each parent that has not ended, and those that share
-// one Done channel, or have none, are one.
+// A program may call it for each piece of work, even in a hold that lasts for ever:
+// the hold keeps data only for each parent that has not ended. Parents that share
+// one Done channel, or have none, count as one.
 //
-// It is for the work done under the lock. What the work sends to others still
-// needs the fence: no client can know that its last message was in time.
+// Use the context for the work done under the lock. What the work sends to others
+// still needs the fence: no client can know that its last message was in time.
 func (h *Hold) Context(parent context.Context) context.Context {
 	if f := h.s.cfg.tracer.HoldContext; f != nil {
 		parent = f(parent, h.begun.heldContext())

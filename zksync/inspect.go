@@ -15,28 +15,26 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Queue is who stands in line at a path, as it was seen at one time. It is a
-// plain value.
+// Queue is the line at a path as Inspect saw it. It is a plain value.
 type Queue struct {
 	Path  string   // as it was given
 	Nodes []Node   // in order
 	Other []string // names of children that are no lock nodes, which no lock heeds by default
 
 	// Suspects are those of Other that look like the lock nodes of another recipe:
-	// ephemeral, with a number at the end. A lock heeds them if it is told to, by
-	// WithForeignPrefix, which Inspect does not know. Only the first 100 children
-	// with a number are looked into, in the order of their names, and none by
-	// InspectTree.
+	// ephemeral, with a number at the end. A lock with WithForeignPrefix may heed
+	// them; Inspect does not know the option. Inspect examines only the first 100
+	// children with a number, in the order of their names; InspectTree examines none.
 	Suspects []string
 }
 
-// Node is one node in line. The texts are what whoever made it says: don't trust
-// them. It is a plain value; what is not known is zero.
+// Node is one node in line. The texts come from the program that made the node:
+// don't trust them. It is a plain value; unknown fields are zero.
 type Node struct {
 	Name     string // of the node
 	Path     string // of the node, in full
 	Mode     Mode   // ModeMutex, ModeWrite, ModeRead or ModePermit
-	Form     string // who writes names like this: "zksync", "curator", "kazoo", "zk.Lock" or "other"
+	Form     string // the library that makes such names: "zksync", "curator", "kazoo", "zk.Lock" or "other"
 	Sequence int64  // ZooKeeper's number, which makes the order
 	Weight   int64  // of a permit
 	Limit    int64  // of its semaphore
@@ -50,24 +48,23 @@ type Node struct {
 	OwnerID     string
 	OwnerName   string
 	TraceParent string
-	Revoked     bool // somebody has asked for the lock back
+	Revoked     bool // somebody has asked for the lock
 
-	Session int64     // that the node goes with; 0: none, so that it stays until somebody deletes it (see Session.Break)
+	Session int64     // that owns the node; 0: none, so that it stays until somebody deletes it (see Session.Break)
 	Since   time.Time // in line, by the server's clock
-	Fence   int64     // the zxid of its making
+	Fence   int64     // the zxid of its creation
 	Version int32     // of its data, which grows with each write to it
 }
 
 // atOnce is how many nodes Inspect reads at a time.
 const atOnce = 32
 
-// Inspect returns the queue at a lock's path: a listing, and a read of each node
-// and of each suspect.
-// A path where nobody stands has an empty one, and so has one that does not
-// exist. It sets no watch and disturbs nobody. What it returns is history: a node
-// that went away while it looked is left out. A call that waits behind another of
-// its own session may have no node yet, and does not show then. The error is an
-// *Error.
+// Inspect returns the queue at a lock's path. It lists the path and reads each node
+// and each suspect. The queue is empty if nobody stands there, or if the path does
+// not exist. Inspect sets no watch and disturbs nobody. Its result may be out of date:
+// a node that went away while Inspect looked is left out. A call that waits behind
+// another call of its own session may have no node yet; then it does not show. The
+// error is an *Error.
 func (s *Session) Inspect(ctx context.Context, path string) (Queue, error) {
 	q := Queue{Path: path}
 	full, err := s.fullPath(path)
@@ -234,17 +231,17 @@ func modeOf(k znode.Kind) Mode {
 	return ModeMutex
 }
 
-// Revoke asks the holder of a lock node for the lock: see Hold.Revoked, and in
-// Curator makeRevocable. It is a request and no more, and only a Hold or a Do is
-// told of it: a lock taken by Lock, LockContext or TryLock never learns of it.
+// Revoke asks the holder of a lock node for the lock: see Hold.Revoked, and
+// makeRevocable in Curator. It is only a request, and only a Hold or a Do learns of
+// it: a holder by Lock, LockContext or TryLock never does.
 //
 // On a node of this library it adds "revoke":true to the node's data, so that the
 // holder's name stays readable. On every other node, and where the data is not
 // this library's or can't be read, Curator's word "__REVOKE__" replaces the data.
-// A node that has been asked already is not written to again.
+// A node that has the request already is not written to again.
 //
-// node is a full path, as Inspect and Hold.Node have it; one that is no lock
-// node's is refused. The error is an *Error; it Is zk.ErrNoNode when the node has
+// node is a full path, as Inspect and Hold.Node return it. A path that is not a lock
+// node's is refused. The error is an *Error; it Is zk.ErrNoNode when the node is
 // gone. If ctx ends first, the request may have been made or not.
 func (s *Session) Revoke(ctx context.Context, node string) error {
 	for p := (queue.Pause{}); ; p.Wait(ctx) {
@@ -282,10 +279,10 @@ func (s *Session) askBack(ctx context.Context, node string) error {
 	return err
 }
 
-// Break deletes a lock node of whomever: the holder loses the lock, or the waiter
-// its place. A holder that has no Hold is not told. It is for an operator who
-// knows that the holder is gone; where it may be alive, its late writes are what
-// fences are for. node and the errors are as with Revoke.
+// Break deletes a lock node, whoever made it: the holder loses the lock, or the
+// waiter its place in line. A holder without a Hold is not told. Break is for an
+// operator who knows that the holder is gone. If the holder may be alive, only
+// fences stop its late writes. node and the errors are those of Revoke.
 func (s *Session) Break(ctx context.Context, node string) error {
 	tried := false
 	return s.onNode(ctx, "break", node, func() error {

@@ -5,73 +5,76 @@ import (
 	"sync"
 )
 
-// Locker is a distributed lock. *Mutex is one, and so is what As returns; only
-// this package can make more. The methods of sync.Locker mean what they mean
-// there; the others add a context, a result, and a handle.
+// Locker is a distributed lock: a *Mutex, *RWMutex or *Multi, or a result of As or
+// RLocker. Only this package can implement it. The methods of sync.Locker mean the
+// same as there; the others add a context, a result, and a handle.
 //
-// All may be called by several goroutines. A value must not be copied after
-// its first use.
+// Several goroutines may call all methods. A value must not be copied after its
+// first use.
 type Locker interface {
 	// Lock waits until it holds the lock, through disconnects and session
-	// changes, for as long as that takes. It has no error to return: when it
-	// can never hold it panics with an *Error. The error Is ErrClosed when the
-	// session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
-	// another refusal of the servers; for an owner (As) also ErrDeadlock, and
-	// ErrLost when the owner's hold was lost. It is another one when an option
-	// makes no sense, or contradicts that of another value for the path in use.
-	// Unlock ends it.
+	// changes, for as long as that takes. It has no error to return: when it can
+	// never hold the lock it panics with an *Error. The error Is ErrClosed when
+	// the session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
+	// another refusal of the servers. For an owner (As) it may also be
+	// ErrDeadlock, or ErrLost when the owner's hold was lost. It is another error
+	// when an option makes no sense, or contradicts that of another value in use
+	// for the path. Unlock ends it.
 	//
-	// Unlock gives the lock back, whoever took it, as in package sync, and
-	// waits at most a third of the session timeout until that is confirmed. It
-	// panics if the lock is not locked, or is held by a Hold. If the lock was
-	// lost it does nothing but end the loss, see ErrLost.
+	// Unlock gives the lock back, whoever took it, as in package sync, and waits
+	// at most a third of the session timeout for the confirmation. It panics if
+	// the lock is not locked, or is held by a Hold. If the lock was lost, Unlock
+	// only ends the loss; see ErrLost.
 	sync.Locker
 
-	// TryLock takes the lock if that can be had now. It is false while
-	// disconnected, after a third of the session timeout without an answer,
-	// and may be false for a lock that was freed a moment ago.
+	// TryLock takes the lock if it is free now, and reports whether it did. It
+	// returns false while disconnected and after a third of the session timeout
+	// without an answer. It may return false for a lock that was released a
+	// moment ago.
 	TryLock() bool
 
-	// LockContext is Lock with an end: when ctx is done first, the error Is
-	// ctx.Err() and Is context.Cause(ctx), says where in line the call stood,
-	// and nothing is left behind. A ctx that is done already never gets the
-	// lock. All errors are an *Error; see Lock for the others, and ErrClosed.
+	// LockContext waits as Lock does, but not longer than ctx. When ctx is done
+	// first, the error Is ctx.Err() and context.Cause(ctx), it says where in
+	// line the call stood, and nothing is left behind. A ctx that is done
+	// already never gets the lock. All errors are an *Error; Lock lists the
+	// others. ErrClosed is also returned after Shutdown.
 	LockContext(ctx context.Context) error
 
-	// TryLockContext is TryLock with an end and an error: false without an
+	// TryLockContext is TryLock with a context and an error: false without an
 	// error means that somebody else has the lock. It waits for an answer, and
 	// for a connection, until ctx is done. If somebody deletes its node while it
-	// looks it tries once more, and then fails with an error that says so.
+	// looks, it tries once more, and then fails with an error that says so.
 	TryLockContext(ctx context.Context) (bool, error)
 
-	// UnlockContext is Unlock with an error. ctx bounds the wait for the
-	// confirmation and nothing else: with a done ctx the lock is given back all
-	// the same, the error Is ctx.Err(), and the deletion goes on in the
-	// background. It is ErrNotOwner, and nothing happens, if ctx carries an
-	// owner that does not hold the lock; ErrLost if the lock had been lost.
+	// UnlockContext is Unlock with an error. ctx bounds only the wait for the
+	// confirmation: if ctx is done, the lock is released all the same, the error
+	// Is ctx.Err(), and the deletion goes on in the background. The error Is
+	// ErrNotOwner, with nothing done, if ctx carries an owner that does not hold
+	// the lock. It Is ErrLost if the lock had been lost.
 	UnlockContext(ctx context.Context) error
 
 	// Hold waits for the lock as LockContext does, and returns a handle that
-	// knows its fence and its loss. Only the handle gives it back.
+	// knows the fence and the loss. Only the handle's Release releases the lock.
 	Hold(ctx context.Context) (*Hold, error)
 
-	// TryHold is Hold without a wait: ErrBusy when somebody else has the lock.
-	// It is how to run unless another instance does.
+	// TryHold is Hold without a wait: the error Is ErrBusy when somebody else
+	// has the lock. Use it to run something unless another instance does.
 	TryHold(ctx context.Context) (*Hold, error)
 
-	// Do holds the lock while fn runs. fn's context ends with ctx, and with
-	// the loss of the lock; lock calls that carry it enter this very lock
-	// again, and no other. Do returns fn's error, joined with ErrLost if the
-	// lock was lost, whatever fn returned; the error of an acquire that failed,
-	// and then fn has not run. If fn panics the lock is given back first. Do
+	// Do holds the lock while fn runs. fn's context ends with ctx, and with the
+	// loss of the lock. Lock calls that carry this context enter the same lock
+	// again, and no other. Do returns fn's error, joined with ErrLost if the lock
+	// was lost, whatever fn returned. If the lock can't be had, Do returns that
+	// error, and fn does not run. If fn panics, the lock is released first. Do
 	// waits for the confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
-	// As returns the same lock for one owner: calls on it enter again what the
-	// owner holds, and are given back level by level. What was lost is not
-	// entered again: the error Is ErrLost. The first handle on a lock that was
-	// taken without one costs a round trip that finds out. As panics for the
-	// zero Owner. An owner in a call's ctx gives way to o.
+	// As returns the same lock for one owner: calls on it enter a lock again
+	// that the owner holds, and unlocks release it level by level. A lost lock
+	// is not entered again: the error Is ErrLost. The first handle on a lock
+	// that was taken without one costs a round trip, which finds out whether the
+	// lock was lost. As panics for the zero Owner. An owner in the ctx of a call
+	// is ignored in favour of o.
 	As(o Owner) Locker
 
 	sealed()

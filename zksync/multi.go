@@ -10,35 +10,35 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Multi is several locks of one session that are taken as one and given back as
-// one. One transaction puts a node in all the queues, so that of two Multis one
-// is ahead in every queue they share: in whatever order they name their locks,
-// they can't wait for each other, as long as their goroutines hold nothing else.
+// Multi takes several locks of one session as one, and releases them as one. One
+// transaction puts a node in each of their queues, so that of two Multis one is ahead
+// in every queue that they share. They can't wait for each other, in whatever order
+// they name their locks, as long as their goroutines hold nothing else.
 //
-// It stands on nodes of its own: it does not join what the session holds
-// already, and takes or gives no hand-over. Its Hold is lost when any of the
-// locks is; its fence is that of every one of them, since one transaction has one
-// zxid. An owner that holds one of the locks already gets ErrDeadlock, and so
-// does one that holds the Multi and asks for one of its locks.
+// A Multi has its own nodes: it does not join locks that the session holds already,
+// and it takes or gives no hand-over. Its Hold is lost when any of the locks is lost.
+// Its fence is that of each lock, because one transaction has one zxid. An owner that
+// holds one of the locks already gets ErrDeadlock, and so does an owner that holds
+// the Multi and asks for one of its locks.
 //
 // Get one from NewMulti: the zero value is not usable, and its methods panic. A
-// Multi must not be copied; two of the same locks on one session are the same
+// Multi must not be copied. Two Multis of the same locks on one session are the same
 // lock. Its methods may be called by several goroutines.
 type Multi struct {
 	m Mutex
 }
 
-// NewMulti returns the lock of several locks: any mix of Mutexes, RWMutexes
-// (their write sides), read sides (RLocker), and Multis, all of one session. What
-// is named twice counts once, and writing wins over reading. An owner that As has
-// given one of them is not the Multi's.
+// NewMulti returns a lock of several locks: any mix of Mutexes, RWMutexes (their
+// write sides), read sides (RLocker), and Multis, all of one session. A lock that is
+// named twice counts once, and writing wins over reading. If As has given one of the
+// locks an owner, the Multi does not take that owner over.
 //
 // Each lock keeps the options that show in ZooKeeper: kazoo sees those with
-// WithKazooQueue. It panics without a lock, or if they are of several sessions.
-// All must have the same access list (WithACL), what is named twice the same
-// options, and their paths must be valid: otherwise every use of the Multi fails.
-// So it does, with a *SizeError, when there are so many locks that one transaction
-// can't hold them.
+// WithKazooQueue. NewMulti panics without a lock, or if the locks are of several
+// sessions. All locks must have the same access list (WithACL) and valid paths, and a
+// lock that is named twice must have the same options each time: otherwise every use
+// of the Multi fails. Every use also fails, with a *SizeError, if there are so many
+// locks that one transaction can't hold them.
 func NewMulti(locks ...Locker) *Multi {
 	mu := &Multi{}
 	for _, l := range locks {

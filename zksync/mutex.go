@@ -9,19 +9,17 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Mutex is a mutual exclusion lock that is held by one at a time among all the
-// programs that use its path, on this machine and others; Curator's
-// InterProcessMutex and go-zookeeper's Lock on the same path are respected, and
-// respect it.
+// Mutex is a mutual exclusion lock. It has one holder at a time among all the
+// programs that use its path, on this machine and others. A Mutex and Curator's
+// InterProcessMutex or go-zookeeper's Lock on the same path exclude each other.
 //
-// A Mutex is used as a sync.Mutex is: it is not tied to a goroutine, and
-// waiters get it in the order in which their sessions came, goroutines of one
-// session in the order in which they did. Unlike a sync.Mutex it can be lost:
-// see ErrLost, Hold and its fence.
+// Use a Mutex like a sync.Mutex: it is not tied to a goroutine. Sessions get it in
+// the order in which they came, and so do the goroutines of one session among
+// themselves. Unlike a sync.Mutex it can be lost: see ErrLost, Hold and its fence.
 //
-// Get one from NewMutex: the zero value is not usable, and its methods panic.
-// A Mutex must not be copied; two for the same path on one session are the same
-// lock, so that making one per request is cheap. Its methods may be called by
+// Get one from NewMutex: the zero value is not usable, and its methods panic. A
+// Mutex must not be copied. Two for the same path on one session are the same lock,
+// so that a program may make one for each request. Its methods may be called by
 // several goroutines.
 type Mutex struct {
 	s    *Session
@@ -33,9 +31,9 @@ type Mutex struct {
 	err  error // every use fails with it
 }
 
-// NewMutex returns the lock of a path on a session. It makes no request, and no
-// node until the lock is used: a path that is invalid (ErrInvalidPath), or an
-// option that makes no sense, shows then. It panics if s is nil.
+// NewMutex returns the lock of a path on a session. It makes no request: an invalid
+// path (ErrInvalidPath), or an option that makes no sense, is reported when the lock
+// is used. It panics if s is nil.
 func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 	if s == nil {
 		panic("zksync: NewMutex with a nil Session")

@@ -15,17 +15,17 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// DefaultSessionTimeout is what Dial asks the servers for.
+// DefaultSessionTimeout is the session timeout that Dial asks the servers for.
 const DefaultSessionTimeout = 10 * time.Second
 
-// DefaultHandoff is how often a lock may pass from one goroutine to the next
-// of the same session while others wait elsewhere.
+// DefaultHandoff is how many times in a row a lock may pass from one goroutine to
+// the next of the same session while other sessions wait.
 const DefaultHandoff = 16
 
-// Option changes how a Session is made. Options are applied in order; a later
-// one wins. The zero options are: a session timeout of 10 s, no TLS, no
-// credentials, the root as it is, no log, no tracer, identity and host from
-// the operating system.
+// Option changes how a Session is made. Options are applied in order; a later one
+// wins. Without options there are a session timeout of 10 s, no TLS, no credentials,
+// no chroot, no log and no tracer, and the identity and the host come from the
+// operating system.
 type Option interface{ apply(*config) error }
 
 type optionFunc func(*config) error
@@ -63,10 +63,10 @@ func (c *config) apply(opts []Option) error {
 	return nil
 }
 
-// WithSessionTimeout sets the session timeout to ask for; the servers hold it
-// within their limits (by default 2 to 20 of their ticks), and
-// [Session.Timeout] tells what they granted. It must be at least 200 ms. Losses
-// are noticed within half of it. The default is 10 s.
+// WithSessionTimeout sets the session timeout to ask for. The servers keep it within
+// their limits (by default 2 to 20 of their ticks), and [Session.Timeout] returns
+// what they granted. It must be at least 200 ms. Losses are noticed within half of
+// it. The default is 10 s.
 func WithSessionTimeout(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 200*time.Millisecond || d > 24*time.Hour {
@@ -78,9 +78,9 @@ func WithSessionTimeout(d time.Duration) Option {
 	})
 }
 
-// WithAuth adds a credential, sent at every connection before anything else:
-// scheme "digest" with "user:password", for one. It may be given several
-// times. It is never logged and never written to a node.
+// WithAuth adds a credential, for example "user:password" with the scheme "digest".
+// Each connection sends it before anything else. The option may be given several
+// times. The credential is never logged and never written to a node.
 func WithAuth(scheme string, cred []byte) Option {
 	cred = slices.Clone(cred)
 	return optionFunc(func(c *config) error {
@@ -96,8 +96,8 @@ func WithAuth(scheme string, cred []byte) Option {
 	})
 }
 
-// WithTLS connects by TLS. Where cfg names no server, each certificate has to
-// be for the host name in the server list. cfg is not to be changed any more.
+// WithTLS connects by TLS. If cfg has no ServerName, each server's certificate must
+// be for the host name in the server list. cfg must not be changed after the call.
 func WithTLS(cfg *tls.Config) Option {
 	return optionFunc(func(c *config) error {
 		if cfg == nil {
@@ -109,8 +109,8 @@ func WithTLS(cfg *tls.Config) Option {
 	})
 }
 
-// WithChroot puts every path of the session's locks below root, which is made
-// if it is not there. The connection itself (Session.Conn) is not rooted.
+// WithChroot puts every path of the session's locks below root, which is made if it
+// does not exist. It does not apply to the client itself (Session.Conn).
 func WithChroot(root string) Option {
 	return optionFunc(func(c *config) error {
 		if root == "/" {
@@ -123,8 +123,8 @@ func WithChroot(root string) Option {
 	})
 }
 
-// WithDialer makes the TCP connections. It gets host:port as in the server
-// list and how long it may take; it must keep to that.
+// WithDialer sets the function that makes the TCP connections. It gets host:port, as
+// in the server list, and a limit of time, which it must keep.
 func WithDialer(d zk.Dialer) Option {
 	return optionFunc(func(c *config) error {
 		if d == nil {
@@ -136,9 +136,8 @@ func WithDialer(d zk.Dialer) Option {
 	})
 }
 
-// WithLogger logs what nobody else is told, connection trouble included.
-// Without it only the loss of a lock without a handle is logged, to
-// slog.Default.
+// WithLogger logs what no caller is told, connection trouble included. Without it,
+// only the loss of a lock without a handle is logged, to slog.Default.
 func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
 		if l == nil {
@@ -149,7 +148,7 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithTracer tells t what the session's locks do. nil is no tracer.
+// WithTracer has the session call the functions of t. nil means no tracer.
 func WithTracer(t *Tracer) Option {
 	return optionFunc(func(c *config) error {
 		if t == nil {
@@ -160,9 +159,9 @@ func WithTracer(t *Tracer) Option {
 	})
 }
 
-// WithIdentity sets the name that the session's lock nodes carry, for whoever
-// waits behind them: a pod's name, say. The default is host:pid. It is cut at
-// 40 bytes.
+// WithIdentity sets the name that the session's lock nodes publish for those who wait
+// behind them, for example the name of a pod. The default is host:pid. The name is
+// cut at 40 bytes.
 func WithIdentity(id string) Option {
 	return optionFunc(func(c *config) error {
 		if id == "" {
@@ -179,8 +178,8 @@ func WithoutNodeInfo() Option {
 	return optionFunc(func(c *config) error { c.noInfo = true; return nil })
 }
 
-// WithLockDefaults sets options for every lock of the session; a lock's own
-// come after them.
+// WithLockDefaults sets options for every lock of the session. A lock's own options
+// are applied after them.
 func WithLockDefaults(opts ...LockOption) Option {
 	return optionFunc(func(c *config) error {
 		return c.locks.apply(opts)
@@ -188,9 +187,10 @@ func WithLockDefaults(opts ...LockOption) Option {
 }
 
 // LockOption changes a lock. Options that show in ZooKeeper (WithACL,
-// WithKazooQueue, WithForeignPrefix) must be the same in all values for one path
-// on one session that are in use at one time, parts of Multis included: a call on
-// a value that differs fails with an *Error. The others are the value's own.
+// WithKazooQueue, WithForeignPrefix) must be the same in all values for one path on
+// one session that are in use at the same time, parts of Multis included: a call on a
+// value that differs fails with an *Error. The other options may differ from value to
+// value.
 type LockOption interface{ applyLock(*lockConfig) error }
 
 type lockOptionFunc func(*lockConfig) error
@@ -216,9 +216,9 @@ func (c *lockConfig) apply(opts []LockOption) error {
 	return nil
 }
 
-// WithACL sets the access list of the lock's nodes, and of the parents that
-// have to be made. Whoever shares the lock needs to read, create and delete
-// below the path. The default lets everybody do everything.
+// WithACL sets the access list of the lock's nodes, and of the parents that have to
+// be made. Programs that share the lock need to read, create and delete below the
+// path. The default lets everybody do everything.
 func WithACL(acl ...zk.ACL) LockOption {
 	acl = slices.Clone(acl)
 	return lockOptionFunc(func(c *lockConfig) error {
@@ -237,11 +237,10 @@ func WithACL(acl ...zk.ACL) LockOption {
 	})
 }
 
-// WithHandoff bounds how many times in a row a lock taken by Lock, LockContext
-// or TryLock passes to the next goroutine of the same session, without the
-// network, once this session has heard that another one waits; then it goes to
-// the back of the queue. 0 is strict: every lock waits its turn in ZooKeeper. The default
-// is 16.
+// WithHandoff bounds how many times in a row a lock taken by Lock, LockContext or
+// TryLock passes to the next goroutine of the same session, without the network, once
+// the session knows that another session waits. Then the session goes to the back of
+// the queue. With 0, every call waits for its turn in ZooKeeper. The default is 16.
 func WithHandoff(n int) LockOption {
 	return lockOptionFunc(func(c *lockConfig) error {
 		if n < 0 {
@@ -252,27 +251,26 @@ func WithHandoff(n int) LockOption {
 	})
 }
 
-// WithStrictLimit has a Semaphore refuse to share its path with programs that
-// use another limit, with ErrLimitMismatch. Without it the smallest limit of
-// those in line counts, which is what a deployment that changes the limit needs.
-// Other locks don't care.
+// WithStrictLimit makes a Semaphore refuse, with ErrLimitMismatch, to share its path
+// with programs that use another limit. Without it the smallest limit of those in
+// line counts, as a deployment that changes the limit needs. Other locks ignore the
+// option.
 func WithStrictLimit() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.strict = true; return nil })
 }
 
-// WithKazooQueue has a Mutex, alone or as a part of a Multi, stand in line under
-// kazoo's name, too, by a second node in the same transaction: so that kazoo's
-// Lock respects it unless told to look for other names. Without it a kazoo
-// program has to pass extra_lock_patterns=["-lock-"]; we respect kazoo either way.
-// Curator and kazoo never respect each other. It costs no request. Other locks
-// don't care.
+// WithKazooQueue puts a Mutex, alone or as a part of a Multi, in line under kazoo's
+// name, too, by a second node in the same transaction. kazoo's Lock then respects it
+// unless told to look for other names. Without the option a kazoo program has to
+// pass extra_lock_patterns=["-lock-"]. This library respects kazoo either way.
+// Curator and kazoo never respect each other. The option costs no request. Other
+// locks ignore it.
 func WithKazooQueue() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo = true; return nil })
 }
 
-// WithRevocable has the context that Do gives to its function end when somebody
-// asks for the lock back, with the cause ErrRevoked; see Hold.Revoked and
-// Session.Revoke.
+// WithRevocable ends the context that Do passes to its function, with the cause
+// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke.
 func WithRevocable() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

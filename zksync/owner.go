@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 )
 
-// Owner is a token for one sequential line of work: a request, a job, an
-// order. A lock held for an owner is entered again, at once, by calls that
-// carry the same owner, and given back when as many unlocks have come.
-// Goroutines that share an owner do not exclude each other.
+// Owner is a token for one sequential line of work: a request, a job, an order.
+// Calls that carry the owner of a held lock enter the lock again at once, and the
+// lock is released after as many unlocks. Goroutines that share an owner do not
+// exclude each other.
 //
 // The zero value is no owner. Owners are comparable, may be copied, and may be
 // used by several goroutines.
@@ -20,9 +20,9 @@ type Owner struct {
 	private bool // Do's own: nobody is told of it
 }
 
-// NewOwner returns an owner that is equal to no other, also when the label is.
-// The label is for people: it is published in the lock's node (cut at 40
-// bytes) and shown to whoever waits for the lock.
+// NewOwner returns an owner that is equal to no other, even if the labels are equal.
+// The label is for people: the lock's node publishes it (cut at 40 bytes), and the
+// programs that wait for the lock can show it.
 func NewOwner(label string) Owner {
 	var b [8]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -45,8 +45,8 @@ func (o Owner) IsZero() bool { return o.id == "" }
 
 type ownerKey struct{}
 
-// WithOwner returns a context whose lock calls are made for o. With the zero
-// Owner they are made for nobody, whatever parent says.
+// WithOwner returns a context for lock calls that are made for o. With the zero
+// Owner they are made for nobody, even if parent carries an owner.
 func WithOwner(parent context.Context, o Owner) context.Context {
 	return context.WithValue(parent, ownerKey{}, o)
 }

@@ -6,29 +6,28 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// RWMutex is a lock that is held by any number of readers or by one writer,
-// among all the programs that use its path. It is used as a sync.RWMutex is.
-// Curator's InterProcessReadWriteLock on the same path is respected, and
-// respects it; so does a [Mutex] of this package, which excludes readers and
-// writers alike.
+// RWMutex is a lock that any number of readers or one writer hold, among all the
+// programs that use its path. Use it like a sync.RWMutex. An RWMutex and Curator's
+// InterProcessReadWriteLock on the same path exclude each other. So do an RWMutex
+// and a [Mutex] of this package, which excludes readers and writers alike.
 //
-// A writer waits for all who came before it, a reader for the writers who did:
-// nobody overtakes, so that neither starves. Readers of one session that take
-// the lock without a handle and without an owner share one node in ZooKeeper;
-// they join it no more once a writer of the session waits or the budget of
-// hand-overs (WithHandoff) is used up.
+// A writer waits for all calls that came before it, a reader for the writers that
+// came before it: nobody overtakes, so that neither starves. Readers of one session
+// that take the lock without a handle and without an owner share one node in
+// ZooKeeper. They join it no more once a writer of the session waits, or once the
+// budget of hand-overs (WithHandoff) is used up.
 //
-// An [Owner] that writes may read as well, and go on reading when it has stopped
-// writing: no other writer gets in between, and the fence stays the write's. An
-// owner that only reads and asks to write gets ErrDeadlock.
+// An [Owner] that writes may also read, and go on reading when it has stopped
+// writing: no other writer gets in between, and the fence stays that of the write.
+// An owner that only reads and asks to write gets ErrDeadlock.
 //
 // The methods without an R are those of the write side, which RWMutex is as a
-// [Locker]; RLocker returns the read side as another. A reader's fence orders
-// arrivals and no more: several readers may have one, and none of them writes.
+// [Locker]. RLocker returns the read side as another Locker. A reader's fence only
+// orders arrivals: several readers may have the same fence, and none of them writes.
 //
-// Get one from NewRWMutex: the zero value is not usable, and its methods panic.
-// An RWMutex must not be copied; two for the same path on one session are the
-// same lock. Its methods may be called by several goroutines.
+// Get one from NewRWMutex: the zero value is not usable, and its methods panic. An
+// RWMutex must not be copied. Two for the same path on one session are the same
+// lock. Its methods may be called by several goroutines.
 type RWMutex struct {
 	w, r Mutex
 }

@@ -10,31 +10,31 @@ import (
 )
 
 // Semaphore bounds how much of something all the programs that use its path take
-// at once. Acquire, TryAcquire and Release are those of semaphore.Weighted in
-// golang.org/x/sync, with the same meanings; Hold, TryHold and Do give permits
-// that can be looked at.
+// at once. Acquire, TryAcquire and Release are the methods of semaphore.Weighted in
+// golang.org/x/sync, with the same meanings. Hold, TryHold and Do give permits with
+// a handle.
 //
 // Permits are granted all or none, first come first served: a call that does not
-// fit holds up those behind it, so that large ones don't starve. The limit is in
-// the name of each node: where programs use different ones, the smallest of
-// those in line up to a call counts for it, and that is logged once; see
+// fit holds up the calls behind it, so that large ones don't starve. The limit is in
+// the name of each node. Where programs use different limits, the smallest of those
+// in line up to a call counts for that call, and this is logged once; see
 // WithStrictLimit.
 //
-// Permits can be lost, as a Mutex can: see ErrLost. Owners are ignored, nothing
-// is re-entered, and no other library shares the path. A path is a semaphore's or
-// a lock's: while a session uses it as the one, the other is an error.
+// Permits can be lost, as a Mutex can: see ErrLost. Owners are ignored, nothing is
+// re-entrant, and no other library shares the path. A path belongs to a semaphore or
+// to a lock: while a session uses it as the one, use as the other is an error.
 //
-// Get one from NewSemaphore: the zero value is not usable, and its methods panic.
-// A Semaphore must not be copied; two for the same path on one session share
-// their permits. Its methods may be called by several goroutines.
+// Get one from NewSemaphore: the zero value is not usable, and its methods panic. A
+// Semaphore must not be copied. Two for the same path on one session share their
+// permits. Its methods may be called by several goroutines.
 type Semaphore struct {
 	m     Mutex
 	limit int64
 }
 
 // NewSemaphore returns the semaphore of a path on a session, with n permits in
-// all. It makes no request: a path that is invalid (ErrInvalidPath), or an option that
-// makes no sense, shows when the semaphore is used. It panics if s is nil or n is
+// all. It makes no request: an invalid path (ErrInvalidPath), or an option that makes
+// no sense, is reported when the semaphore is used. It panics if s is nil or n is
 // negative.
 func NewSemaphore(s *Session, path string, n int64, opts ...LockOption) *Semaphore {
 	if s == nil {
@@ -72,10 +72,10 @@ func (sem *Semaphore) Path() string {
 // ErrInvalidPath, ErrLimitMismatch with WithStrictLimit, ErrSequenceExhausted,
 // zk.ErrNoAuth or another refusal of the servers, or tells that the options make no
 // sense or contradict those of another value in use for the path, or that the session
-// has the path in use for a lock, be it as a part of a Multi (not if n is above the
-// limit). A call that fails takes no permit and leaves nothing
-// behind: a node that can't be deleted at once is deleted in the background. It panics
-// if n is negative.
+// uses the path for a lock, alone or as a part of a Multi (not if n is above the
+// limit). A call that fails takes no permit and leaves nothing behind: a node that
+// can't be deleted at once is deleted in the background. Acquire panics if n is
+// negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
 	err := sem.acquire(ctx, "acquire", &call{}, n)
 	if e := ctx.Err(); e != nil && errors.Is(err, e) {
@@ -114,7 +114,7 @@ func (sem *Semaphore) Release(n int64) {
 
 // Hold waits until it has n permits, or until ctx is done, and returns a handle that
 // knows their loss. Only the handle's Release gives them back, all at once. Its fence
-// orders arrivals and no more: several hold at a time.
+// only orders arrivals, because several calls hold permits at a time.
 //
 // The errors are those of Acquire, each as an *Error: when ctx is done first, it Is
 // ctx.Err() and context.Cause(ctx), and says where in line the call stood. n = 0 is

@@ -23,9 +23,9 @@ const (
 	hookLimit   = time.Second
 )
 
-// Session is a program's connection to ZooKeeper, on which its locks stand. It
-// outlives ZooKeeper's own sessions: after an expiry what was held is lost,
-// what waited waits on at the back of the queue, and the next call works. One
+// Session is a program's connection to ZooKeeper, which its locks use. It outlives
+// ZooKeeper's own sessions: after an expiry the locks that were held are lost, calls
+// that waited go on at the back of the queue, and the next call works. One Session
 // is enough for a process.
 //
 // Get one from Dial or NewSession: the zero value is not usable. A Session
@@ -55,15 +55,15 @@ type Session struct {
 	result  error         // of Close; before ended is closed
 }
 
-// Dial connects to one of the servers and returns once a session stands. Each
-// server is "host:port", or "host" with ZooKeeper's port 2181; names are
-// resolved anew at each connection.
+// Dial connects to one of the servers and returns once it has a session. Each
+// server is "host:port", or "host" with ZooKeeper's port 2181. Names are resolved
+// again at each connection.
 //
-// The error is an *Error: for a server list or an option that makes no sense,
-// for credentials that the servers refuse (zk.ErrAuthFailed), and when ctx
-// ends first; it then Is ctx.Err() and tells how each server failed. No server
-// is tried when ctx has ended already. Nothing is left behind by a failure, but
-// that the close of the connection may go on in the background for a second or two.
+// The error is an *Error: for a server list or an option that makes no sense, for
+// credentials that the servers refuse (zk.ErrAuthFailed), and when ctx ends first.
+// It then Is ctx.Err() and says how each server failed. If ctx has ended already,
+// Dial tries no server. A failure leaves nothing behind, but the connection may
+// take a second or two to close in the background.
 func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, error) {
 	s, err := newSession(opts)
 	if err != nil {
@@ -89,14 +89,15 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 
 func dialError(err error) error { return &Error{Op: "dial", Err: err} }
 
-// NewSession makes a Session of a client that the program has, and that Close
-// leaves open: see there. timeout is what the ensemble granted the client's session, which
-// the client does not tell: a larger one tells losses too late.
+// NewSession makes a Session on a client that the program has. Close leaves the
+// client open; see there. timeout is the session timeout that the ensemble granted to
+// the client, which the client does not report: with a larger value losses are
+// noticed too late.
 //
-// It costs some of what Dial gives: disconnects are polled for, each turn in
-// line takes one read, and the client's own defects remain. When the program
-// closes the client, what is held is lost by the clock, and every wait and every
-// call ends with an error that Is ErrClosed; Close the Session all the same.
+// Such a Session lacks some of what Dial gives: it polls for disconnects, each turn
+// in line takes one read, and the client's own defects remain. When the program
+// closes the client, held locks are lost by the clock, and every wait and every call
+// ends with an error that Is ErrClosed. Close the Session all the same.
 //
 // Options that concern the connection (WithTLS, WithAuth, WithDialer,
 // WithSessionTimeout) are an error. The error is an *Error.
@@ -152,27 +153,26 @@ func (s *Session) connConfig(servers []string) conn.Config {
 	}
 }
 
-// Conn returns the go-zookeeper client under the session, for the program's
-// other work. It may be another one after a failure: don't keep it. It holds
-// requests of up to 136 KiB: a larger one fails with zk.ErrShortBuffer, or, if it is
-// a transaction, may end the process. Don't close it, and use WithAuth rather than
-// its AddAuth.
+// Conn returns the go-zookeeper client under the session, for the program's other
+// work. It may be another client after a failure: don't keep it. It can send requests
+// of up to 136 KiB: a larger one fails with zk.ErrShortBuffer, or, if it is a
+// transaction, may end the process. Don't close the client, and use WithAuth rather
+// than its AddAuth.
 func (s *Session) Conn() *zk.Conn { return s.conn.Zk() }
 
-// ID returns the id of the ZooKeeper session that stands, or may still stand
-// while disconnected; 0 when there is none.
+// ID returns the id of the present ZooKeeper session, which may have ended while
+// disconnected; 0 when there is none.
 func (s *Session) ID() int64 {
 	st, _ := s.conn.State()
 	return st.Session
 }
 
-// Timeout returns the session timeout that the servers granted; for NewSession,
-// the one given.
+// Timeout returns the session timeout that the servers granted; after NewSession,
+// the timeout given there.
 func (s *Session) Timeout() time.Duration { return s.conn.Timeout() }
 
-// Ping makes one round trip to the quorum: fit for a readiness check. The
-// error is an *Error that Is ctx.Err(), or ErrClosed, or what the connection
-// failed with.
+// Ping makes one round trip to the quorum. Use it for readiness checks. The error
+// is an *Error that Is ctx.Err(), ErrClosed, or the error of the connection.
 func (s *Session) Ping(ctx context.Context) error {
 	if err := s.ping(ctx); err != nil {
 		return &Error{Op: "ping", Err: err}

@@ -2,8 +2,8 @@ package zksync
 
 import "sync/atomic"
 
-// Stats are counters since the session was made, and gauges of this moment, in
-// the manner of sql.DBStats. It is a plain value.
+// Stats has counters since the session was made, and gauges of this moment, like
+// sql.DBStats. It is a plain value.
 type Stats struct {
 	Held           int // locks held, gauge
 	Waiting        int // calls that wait for a lock, gauge

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// LogTracer returns a Tracer that tells l of calls that wait for a lock for
-// longer than threshold: once when they do, as a warning, with who is ahead, and
-// once when the wait is over, with how it ended. A threshold of 0 tells of every
-// call that finds somebody ahead. nil for l is slog.Default at that time.
+// LogTracer returns a Tracer that logs, to l, calls that wait for a lock for longer
+// than threshold. It logs a warning with the call ahead when the wait becomes longer
+// than threshold, and another line with the result when the wait is over. A threshold
+// of 0 logs every call that finds somebody ahead. If l is nil, slog.Default at that
+// time is used.
 //
-// What is told of the one ahead (holder, host, pid, owner, node, since) is what
-// its lock node says. Only a call in place 1 waits for the holder itself.
+// The attributes of the call ahead (holder, host, pid, owner, node, since) come from
+// its lock node. Only a call in place 1 waits for the holder itself.
 func LogTracer(l *slog.Logger, threshold time.Duration) *Tracer {
 	lt := &logTracer{log: l, threshold: threshold}
 	return &Tracer{AcquireStart: lt.start, Blocked: lt.blocked, AcquireEnd: lt.end}

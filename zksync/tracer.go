@@ -5,72 +5,75 @@ import (
 	"time"
 )
 
-// Tracer is a set of functions that are told what locks do, in the manner of
-// net/http/httptrace: any may be nil, and more may come. A nil Tracer costs
-// nothing.
+// Tracer is a set of functions that the library calls when something happens to a
+// lock, like a trace of net/http/httptrace. Any of them may be nil, and later
+// versions may add more. A nil Tracer costs nothing.
 //
-// Start functions return the context that the matching End gets and that
-// travels on; End comes on every path, failures included. AcquireStart,
-// Blocked, Handoff, HoldStart, HoldContext, AcquireEnd and ReleaseStart run in
-// the goroutine of the call: a panic in one of them leaves the call, which
-// gives everything back first. The others may run in a goroutine of the
-// library's, where a panic is logged. None may block, or use the lock that it
-// is told of.
+// A Start function returns a context, which the matching End and the functions
+// that follow get. End is called on every path, failures included. AcquireStart,
+// Blocked, Handoff, HoldStart, HoldContext, AcquireEnd and ReleaseStart run in the
+// goroutine of the call: if one of them panics, the call releases everything, and
+// then the panic leaves the call. The others may run in a goroutine of the
+// library, which logs a panic. No function may block, or use the lock that it is
+// called for.
 //
-// When several holds are lost at once, the contexts of all have ended before
-// HoldEnd comes for the first. It then comes for one after the other, so that a
-// slow one delays those after it, and neither a context nor a deletion.
+// When several holds are lost at once, all their contexts have ended before
+// HoldEnd is called for the first of them. HoldEnd is then called for one after
+// the other: a slow call delays the next ones, but no context and no deletion.
 //
 // HoldEnd, ReleaseStart, ReleaseEnd, Cleanup and Session may call Session.Close
-// and Session.Shutdown. The others run within a call that Shutdown waits for:
-// there its ctx needs an end.
+// and Session.Shutdown. The others run within a call that Shutdown waits for: if
+// they call Shutdown, its ctx must end.
 //
-// The zero value does nothing. A Tracer may be copied, but not changed once a
-// session uses it; its functions are called by several goroutines at once.
+// The zero value does nothing. A Tracer may be copied, but must not be changed
+// once a session uses it. Several goroutines call its functions at once.
 type Tracer struct {
-	// AcquireStart begins a call that wants a lock, before anything is sent. A
-	// call that fails at once begins, too, for an invalid path or an error of
-	// its options, say, and so does one that wants no permits. Its context is
-	// the parent of all that the call does.
+	// AcquireStart is called when a call wants a lock, before anything is sent.
+	// It is called too for a call that fails at once, because of an invalid path
+	// or an error of its options, say, and for a call that wants no permits. The
+	// context that it returns is the parent of all that the call does.
 	AcquireStart func(ctx context.Context, a Acquire) context.Context
-	// Blocked tells whom the call waits for. It comes again when that changes,
-	// to the call that is first in line of its session; the others wait for it.
+	// Blocked reports whom the call waits for. When that changes, it is called
+	// again for the call that is first in line in its session; the other calls
+	// wait for that one.
 	Blocked func(ctx context.Context, p Peer)
-	// AcquireEnd ends what AcquireStart began: granted when r.Err is nil.
+	// AcquireEnd is called when the call has its answer: the lock is granted if
+	// r.Err is nil.
 	AcquireEnd func(ctx context.Context, a Acquire, r Result)
 
-	// HoldStart begins a tenure of the lock. ctx is AcquireStart's.
+	// HoldStart is called when a tenure of the lock begins. ctx is AcquireStart's.
 	HoldStart func(ctx context.Context, a Acquire) context.Context
-	// HoldContext returns parent with what hold carries, which is a context
-	// that HoldStart returned: Hold.Context and Do hand it to the work under
+	// HoldContext returns parent with the values of hold, a context that
+	// HoldStart returned. Hold.Context and Do pass the result to the work under
 	// the lock, so that spans of the work nest in the hold's.
 	HoldContext func(parent, hold context.Context) context.Context
-	// HoldEnd ends the tenure, at the unlock or when the loss is noticed.
+	// HoldEnd is called when the tenure ends: at the unlock, or when the loss is
+	// noticed.
 	HoldEnd func(ctx context.Context, a Acquire, e Ending)
 
-	// ReleaseStart and ReleaseEnd enclose the deletion of the lock's node. ctx
-	// is HoldStart's. A hand-over has none. err Is ErrLost if the node was gone,
-	// a loss that nobody noticed before.
+	// ReleaseStart and ReleaseEnd are called before and after the deletion of
+	// the lock's node, and not for a hand-over. ctx is HoldStart's. err Is
+	// ErrLost if the node was gone, and nobody had noticed that loss before.
 	ReleaseStart func(ctx context.Context, a Acquire) context.Context
 	ReleaseEnd   func(ctx context.Context, a Acquire, err error)
 
-	// Handoff tells that the lock passed to this call from another one of the
-	// same session, without the network. It comes before AcquireEnd.
+	// Handoff is called before AcquireEnd if the lock passed to this call from
+	// another call of the same session, without the network.
 	Handoff func(ctx context.Context, a Acquire)
 
-	// Session tells what becomes of the connection and its session: one event at
-	// a time, in order. It may call Session.Close, which then returns about a
-	// second later than elsewhere, since it can't wait for the function that
-	// calls it; StateClosed comes after that function has returned.
+	// Session reports the changes of the connection and its session: one event
+	// at a time, in order. It may call Session.Close, which then returns about a
+	// second later than elsewhere, because it can't wait for the function that
+	// calls it; StateClosed is reported after that function has returned.
 	Session func(e SessionEvent)
-	// Cleanup tells by how much the number of nodes that wait for a confirmed
-	// deletion changes. Changes add up, of several sessions too.
+	// Cleanup reports by how much the number of nodes that wait for a confirmed
+	// deletion changes. The changes add up, those of several sessions too.
 	Cleanup func(change int)
 
-	// Parent returns the traceparent (W3C Trace Context) to publish in the
-	// call's lock node, where whoever waits for it finds it, or "". ctx is
-	// AcquireStart's; it is that of RUnlockContext to learn which of the calls
-	// that read on one node has ended: the one in the same trace.
+	// Parent returns the traceparent (W3C Trace Context) that the call's lock
+	// node publishes for those who wait behind it, or "". ctx is AcquireStart's.
+	// Parent is also called with the ctx of RUnlockContext, to find out which of
+	// the calls that read on one node has ended: the one in the same trace.
 	Parent func(ctx context.Context) string
 }
 
@@ -91,16 +94,16 @@ type Acquire struct {
 	Path   string // the lock's path, as the program named it
 	Mode   Mode
 	Try    bool  // TryLock, TryLockContext or TryHold: does not wait
-	Owner  Owner // for whom, if the call said so
+	Owner  Owner // the owner for whom the call is made, if any
 	Weight int64 // the permits wanted; 0 for a lock
 }
 
-// Peer is who stands before a waiting call: the node it watches, as that node
-// says itself. All texts are the other's words: don't trust them. It is a
-// plain value; unknown fields are zero.
+// Peer describes the node that a call waits for. The texts come from that node's
+// own data, which any program may have written: don't trust them. Unknown fields
+// are zero. It is a plain value.
 type Peer struct {
 	Node     string // full path of the node
-	Position int    // the call's place in line behind it: 1 is next to get the lock
+	Position int    // the call's position in line behind it: 1 is next to get the lock
 	Local    bool   // the node is of the same session as the call
 	// Persistent: the node belongs to no session, so that ZooKeeper never removes
 	// it, and the call waits until somebody deletes it by hand (see Session.Break).
@@ -121,7 +124,7 @@ type Result struct {
 	Err       error         // nil: granted
 	Node      string        // the lock's node, if there was one
 	Fence     int64         // of a Hold or Do; else 0
-	Position  int           // the place in line when it ended, or 0
+	Position  int           // the position in line when it ended, or 0
 	Contended bool          // it had to wait for somebody
 	Handoff   bool          // granted by the same session's previous holder
 	Waited    time.Duration // from the call to its end
@@ -134,7 +137,7 @@ type EndReason string
 // The reasons.
 const (
 	EndUnlocked       EndReason = "unlocked"
-	EndRevoked        EndReason = "revoked"         // given back, after it was asked back
+	EndRevoked        EndReason = "revoked"         // released, after somebody asked for it
 	EndSessionExpired EndReason = "session_expired" // the session is over
 	EndContactLost    EndReason = "contact_lost"    // no quorum answer for half a session timeout
 	EndNodeDeleted    EndReason = "node_deleted"    // somebody deleted the lock's node
@@ -144,19 +147,19 @@ const (
 // Ending is how a tenure ended. It is a plain value.
 type Ending struct {
 	Reason EndReason
-	Err    error         // nil when it was given back, else an error that Is ErrLost
+	Err    error         // nil when it was released, else an error that Is ErrLost
 	Held   time.Duration // from the grant to the end
 }
 
 // SessionEvent is a change of a Session's connection. It is a plain value.
 type SessionEvent struct {
 	State     SessionState
-	Before    SessionState // what was told before; "" at first
+	Before    SessionState // the state reported before; "" at first
 	SessionID int64        // the ZooKeeper session, 0 when there is none
 	Server    string       // the server connected to, or last connected to
 }
 
-// SessionState is what a Session's connection has come to.
+// SessionState is the state of a Session's connection.
 type SessionState string
 
 // The states.

@@ -3,219 +3,164 @@ package zksync
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
-// errJoined is what the tracers that have begun get when one that is joined with
-// them panics.
+// errJoined is what an End gets of a tracer whose Start was followed by a panic in
+// the Start of another tracer.
 var errJoined = errors.New("zksync: panic in another tracer's function")
 
-// JoinTracers returns a Tracer that calls all of ts, nil ones left out; nil if
-// there is none. Each Start gets the context of the one before it, and so on;
-// Ends come in reverse order. If a Start panics, the End of those before it
-// comes at once; a panic in another function keeps no other from being called.
-// Parent is the first text that is not empty.
+// JoinTracers returns a Tracer that calls all of ts; nil ones are left out, and the
+// result is nil if there is no other. Each Start gets the context that the Start
+// before it returned. Ends are called in reverse order. If a Start panics, the Ends
+// of the tracers before it are called at once. If another function panics, the
+// functions of the other tracers are called all the same. Parent returns the first
+// text that is not empty.
 func JoinTracers(ts ...*Tracer) *Tracer {
-	var all joined
-	for _, t := range ts {
-		if t != nil {
-			all = append(all, t)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(ts), func(t *Tracer) bool { return t == nil })
 	switch len(all) {
 	case 0:
 		return nil
 	case 1:
 		return all[0]
 	}
-	// A function that nobody has stays nil: some cost by being there.
-	t := &Tracer{}
-	for _, o := range all {
-		if o.AcquireStart != nil {
-			t.AcquireStart = all.acquireStart
-		}
-		if o.Blocked != nil {
-			t.Blocked = all.blocked
-		}
-		if o.AcquireEnd != nil {
-			t.AcquireEnd = all.acquireEnd
-		}
-		if o.HoldStart != nil {
-			t.HoldStart = all.holdStart
-		}
-		if o.HoldContext != nil {
-			t.HoldContext = all.holdContext
-		}
-		if o.HoldEnd != nil {
-			t.HoldEnd = all.holdEnd
-		}
-		if o.ReleaseStart != nil {
-			t.ReleaseStart = all.releaseStart
-		}
-		if o.ReleaseEnd != nil {
-			t.ReleaseEnd = all.releaseEnd
-		}
-		if o.Handoff != nil {
-			t.Handoff = all.handoff
-		}
-		if o.Session != nil {
-			t.Session = all.session
-		}
-		if o.Cleanup != nil {
-			t.Cleanup = all.cleanup
-		}
-		if o.Parent != nil {
-			t.Parent = all.parent
-		}
-	}
-	return t
-}
-
-type joined []*Tracer
-
-// each calls f for the tracers from the first on, all of them even if one
-// panics.
-func (all joined) each(f func(t *Tracer)) {
-	if len(all) > 0 {
-		defer all[1:].each(f)
-		f(all[0])
+	return &Tracer{
+		AcquireStart: joinStarts(all, func(t *Tracer) startFunc { return t.AcquireStart },
+			func(t *Tracer, ctx context.Context, a Acquire) {
+				if t.AcquireEnd != nil {
+					t.AcquireEnd(ctx, a, Result{Err: errJoined})
+				}
+			}),
+		Blocked:    join2(pick(all, func(t *Tracer) func(context.Context, Peer) { return t.Blocked })),
+		AcquireEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, Acquire, Result) { return t.AcquireEnd }))),
+		HoldStart: joinStarts(all, func(t *Tracer) startFunc { return t.HoldStart },
+			func(t *Tracer, ctx context.Context, a Acquire) {
+				if t.HoldEnd != nil {
+					t.HoldEnd(ctx, a, Ending{Reason: EndUnlocked}) // which the call does now
+				}
+			}),
+		HoldContext: joinContexts(pick(all, func(t *Tracer) contextFunc { return t.HoldContext })),
+		HoldEnd:     join3(reversed(pick(all, func(t *Tracer) func(context.Context, Acquire, Ending) { return t.HoldEnd }))),
+		ReleaseStart: joinStarts(all, func(t *Tracer) startFunc { return t.ReleaseStart },
+			func(t *Tracer, ctx context.Context, a Acquire) {
+				if t.ReleaseEnd != nil {
+					t.ReleaseEnd(ctx, a, errJoined)
+				}
+			}),
+		ReleaseEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, Acquire, error) { return t.ReleaseEnd }))),
+		Handoff:    join2(pick(all, func(t *Tracer) func(context.Context, Acquire) { return t.Handoff })),
+		Session:    join1(pick(all, func(t *Tracer) func(SessionEvent) { return t.Session })),
+		Cleanup:    join1(pick(all, func(t *Tracer) func(int) { return t.Cleanup })),
+		Parent:     joinParents(pick(all, func(t *Tracer) parentFunc { return t.Parent })),
 	}
 }
 
-// back is each from the last one on.
-func (all joined) back(f func(t *Tracer)) {
-	if n := len(all); n > 0 {
-		defer all[:n-1].back(f)
-		f(all[n-1])
-	}
+type (
+	startFunc   = func(context.Context, Acquire) context.Context
+	contextFunc = func(parent, hold context.Context) context.Context
+	parentFunc  = func(context.Context) string
+)
+
+// function is one of a Tracer's functions.
+type function interface {
+	startFunc | contextFunc | parentFunc |
+		func(context.Context, Peer) | func(context.Context, Acquire) |
+		func(context.Context, Acquire, Result) | func(context.Context, Acquire, Ending) |
+		func(context.Context, Acquire, error) | func(SessionEvent) | func(int)
 }
 
-// start calls f for one after the other, and undo for those before one that
-// panics, or ends its goroutine.
-func (all joined) start(ctx context.Context, f func(*Tracer, context.Context) context.Context, undo func(*Tracer, context.Context)) context.Context {
-	begun := 0
-	defer func() {
-		if begun < len(all) {
-			all[:begun].back(func(t *Tracer) { undo(t, ctx) })
-		}
-	}()
+// pick returns one function of each tracer that has it, in the tracers' order. The
+// functions below join what it returns; nil gives nil, because some functions cost
+// something even if they do nothing.
+func pick[F function](all []*Tracer, of func(*Tracer) F) (fs []F) {
 	for _, t := range all {
-		ctx = f(t, ctx)
-		begun++
-	}
-	return ctx
-}
-
-func (all joined) acquireStart(ctx context.Context, a Acquire) context.Context {
-	return all.start(ctx, func(t *Tracer, ctx context.Context) context.Context {
-		if t.AcquireStart == nil {
-			return ctx
-		}
-		return t.AcquireStart(ctx, a)
-	}, func(t *Tracer, ctx context.Context) {
-		if t.AcquireEnd != nil {
-			t.AcquireEnd(ctx, a, Result{Err: errJoined})
-		}
-	})
-}
-
-func (all joined) blocked(ctx context.Context, p Peer) {
-	all.each(func(t *Tracer) {
-		if t.Blocked != nil {
-			t.Blocked(ctx, p)
-		}
-	})
-}
-
-func (all joined) acquireEnd(ctx context.Context, a Acquire, r Result) {
-	all.back(func(t *Tracer) {
-		if t.AcquireEnd != nil {
-			t.AcquireEnd(ctx, a, r)
-		}
-	})
-}
-
-func (all joined) holdStart(ctx context.Context, a Acquire) context.Context {
-	return all.start(ctx, func(t *Tracer, ctx context.Context) context.Context {
-		if t.HoldStart == nil {
-			return ctx
-		}
-		return t.HoldStart(ctx, a)
-	}, func(t *Tracer, ctx context.Context) {
-		if t.HoldEnd != nil {
-			t.HoldEnd(ctx, a, Ending{Reason: EndUnlocked}) // which the call does now
-		}
-	})
-}
-
-func (all joined) holdContext(parent, hold context.Context) context.Context {
-	for _, t := range all {
-		if t.HoldContext != nil {
-			parent = t.HoldContext(parent, hold)
+		if f := of(t); f != nil {
+			fs = append(fs, f)
 		}
 	}
-	return parent
+	return fs
 }
 
-func (all joined) holdEnd(ctx context.Context, a Acquire, e Ending) {
-	all.back(func(t *Tracer) {
-		if t.HoldEnd != nil {
-			t.HoldEnd(ctx, a, e)
-		}
-	})
+// reversed reverses fs in place, and returns it.
+func reversed[F any](fs []F) []F {
+	slices.Reverse(fs)
+	return fs
 }
 
-func (all joined) releaseStart(ctx context.Context, a Acquire) context.Context {
-	return all.start(ctx, func(t *Tracer, ctx context.Context) context.Context {
-		if t.ReleaseStart == nil {
-			return ctx
-		}
-		return t.ReleaseStart(ctx, a)
-	}, func(t *Tracer, ctx context.Context) {
-		if t.ReleaseEnd != nil {
-			t.ReleaseEnd(ctx, a, errJoined)
-		}
-	})
+// callEach runs call for all of fs in order, even if one panics.
+func callEach[F any](fs []F, call func(F)) {
+	if len(fs) > 0 {
+		defer callEach(fs[1:], call)
+		call(fs[0])
+	}
 }
 
-func (all joined) releaseEnd(ctx context.Context, a Acquire, err error) {
-	all.back(func(t *Tracer) {
-		if t.ReleaseEnd != nil {
-			t.ReleaseEnd(ctx, a, err)
-		}
-	})
+func join1[A any](fs []func(A)) func(A) {
+	if fs == nil {
+		return nil
+	}
+	return func(a A) { callEach(fs, func(f func(A)) { f(a) }) }
 }
 
-func (all joined) handoff(ctx context.Context, a Acquire) {
-	all.each(func(t *Tracer) {
-		if t.Handoff != nil {
-			t.Handoff(ctx, a)
-		}
-	})
+func join2[A, B any](fs []func(A, B)) func(A, B) {
+	if fs == nil {
+		return nil
+	}
+	return func(a A, b B) { callEach(fs, func(f func(A, B)) { f(a, b) }) }
 }
 
-func (all joined) session(e SessionEvent) {
-	all.each(func(t *Tracer) {
-		if t.Session != nil {
-			t.Session(e)
-		}
-	})
+func join3[A, B, C any](fs []func(A, B, C)) func(A, B, C) {
+	if fs == nil {
+		return nil
+	}
+	return func(a A, b B, c C) { callEach(fs, func(f func(A, B, C)) { f(a, b, c) }) }
 }
 
-func (all joined) cleanup(change int) {
-	all.each(func(t *Tracer) {
-		if t.Cleanup != nil {
-			t.Cleanup(change)
+// joinStarts joins a Start of all tracers. If one panics, or ends its goroutine,
+// undo ends what the tracers before it have begun.
+func joinStarts(all []*Tracer, of func(*Tracer) startFunc, undo func(*Tracer, context.Context, Acquire)) startFunc {
+	if pick(all, of) == nil {
+		return nil
+	}
+	return func(ctx context.Context, a Acquire) context.Context {
+		begun := 0
+		defer func() {
+			if begun < len(all) {
+				callEach(reversed(slices.Clone(all[:begun])), func(t *Tracer) { undo(t, ctx, a) })
+			}
+		}()
+		for _, t := range all {
+			if start := of(t); start != nil {
+				ctx = start(ctx, a)
+			}
+			begun++
 		}
-	})
+		return ctx
+	}
 }
 
-func (all joined) parent(ctx context.Context) string {
-	for _, t := range all {
-		if t.Parent != nil {
-			if tp := t.Parent(ctx); tp != "" {
+func joinContexts(fs []contextFunc) contextFunc {
+	if fs == nil {
+		return nil
+	}
+	return func(parent, hold context.Context) context.Context {
+		for _, f := range fs {
+			parent = f(parent, hold)
+		}
+		return parent
+	}
+}
+
+func joinParents(fs []parentFunc) parentFunc {
+	if fs == nil {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		for _, f := range fs {
+			if tp := f(ctx); tp != "" {
 				return tp
 			}
 		}
+		return ""
 	}
-	return ""
 }

@@ -13,56 +13,57 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Tree is all the queues below a path, and who waits for whom. It is a plain
-// value, whose zero value is empty; copies share its slices. Nobody changes it:
-// several goroutines may read it.
+// Tree is all the queues below a path, and who waits for whom. It is a plain value.
+// Its zero value is empty, and copies share its slices. The library does not change
+// it: several goroutines may read it.
 type Tree struct {
 	Root   string
 	Queues []Queue // that have a lock node, in the order of their paths
-	// Waits has one Wait for each node that waits, if its owner is known: for the
-	// nearest node before it that blocks it and whose owner is known. The node
-	// waits as well for all others before it that it can't be beside.
+	// Waits has one Wait for each waiting node with a known owner. It leads to the
+	// nearest node before it that blocks it and has a known owner. The waiting node
+	// also waits for all other nodes before it that it can't hold beside.
 	Waits []Wait
-	// Cycles are the deadlocks: one for each set of owners who all wait for each
-	// other, directly or through others, if possible one among locks alone. When
-	// it is broken, the next look shows the next one of the set.
+	// Cycles are the deadlocks: one for each set of owners that all wait for each
+	// other, directly or through others; a cycle of locks only is preferred. When
+	// it is broken, the next InspectTree shows the next one of the set.
 	Cycles []Cycle
 }
 
-// Wait says that an owner waits for another one, which stands before it in a
-// queue and has to go first. It is a plain value.
+// Wait says that an owner waits for another owner, which stands before it in a
+// queue and has to leave first. It is a plain value.
 type Wait struct {
-	Owner, OwnerName string // who waits: Node.OwnerID and OwnerName
-	For, ForName     string // whom for
+	Owner, OwnerName string // the owner that waits: Node.OwnerID and OwnerName
+	For, ForName     string // the owner that it waits for
 	Path             string // of the queue
 	Node, ForNode    string // their nodes' names
 }
 
-// Cycle is a deadlock: owners of whom each waits for the next one, and the last
-// for the first. It is a plain value, whose zero value is empty; copies share its
+// Cycle is a deadlock: each of its owners waits for the next one, and the last one
+// for the first. It is a plain value. Its zero value is empty, and copies share its
 // slice.
 type Cycle struct {
 	Waits []Wait // each one's For is the next one's Owner, round to the first
-	// Certain: two looks, a second apart, have shown all of its nodes with the
-	// same data, and all are of locks. The cycle then lasts until a call's context
-	// ends or a node is broken, if the processes of its nodes are connected: one
-	// that is cut off from ZooKeeper at that moment may have given its lock to
-	// another of its goroutines, or have given up, which its nodes can't show.
-	// Otherwise it may be none, or may have ended: look again. A cycle through
-	// permits is never certain, since another holder may give some back.
+	// Certain means that two reads, a second apart, have shown all nodes of the
+	// cycle with the same data, and that all are nodes of locks. The cycle then
+	// lasts until a call's context ends or a node is broken, if the processes of
+	// its nodes are connected. A process that is cut off from ZooKeeper at that
+	// moment may have passed its lock to another of its goroutines, or may have
+	// given up, and its nodes can't show that. If Certain is false, the cycle may
+	// not exist, or may have ended: call InspectTree again. A cycle through permits
+	// is never certain, because another holder may release some.
 	Certain bool
 }
 
-// InspectTree inspects every queue at root and below it, and ties them together
-// by their owners: a cycle among those is a deadlock. Only nodes that name an
-// Owner can be tied together, and only calls that have a node (see Inspect).
+// InspectTree inspects every queue at root and below it, and connects the queues by
+// their owners: a cycle of owners is a deadlock. It can connect only nodes that name
+// an Owner, and only calls that have a node (see Inspect).
 //
-// It lists every node below root, whatever it is. The queues are looked at one
-// after the other, so that a cycle may be put together from what was never so at
-// one time. Where there is one among locks, InspectTree waits for a second and
-// reads the nodes of the cycle again: see Cycle.Certain. A cycle of which a node
-// is gone by then is left out; Queues and Waits show the first look. If ctx ends
-// after the first look, the result is returned with no cycle certain.
+// It lists every node below root, whatever its kind. It reads the queues one after
+// the other, so that a cycle may consist of waits that never existed at one time. If
+// there is a cycle of locks, InspectTree waits for a second and reads the nodes of
+// the cycle again: see Cycle.Certain. A cycle that has lost a node by then is left
+// out; Queues and Waits show the first read. If ctx ends after the first read,
+// InspectTree returns the result with no cycle certain.
 //
 // Time and memory grow with the number of nodes. The errors are Inspect's.
 func (s *Session) InspectTree(ctx context.Context, root string) (Tree, error) {

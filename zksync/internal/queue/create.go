@@ -12,10 +12,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// create puts the entry's nodes in line. Each attempt has a GUID of its own: with
-// one GUID for all, a search could find the node of an older attempt or session.
-// When create fails, either the nodes are known not to exist, or what is known of
-// them is recorded for Remove, from before the attempt is sent.
+// create puts the entry's nodes in line. Each attempt has its own GUID: with one GUID
+// for all, a search could find the node of an older attempt or session. When create
+// fails, either the nodes are known not to exist, or Remove finds what is known of
+// them. This is recorded before the attempt is sent.
 func (e *Entry) create(ctx context.Context) error {
 	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
@@ -35,8 +35,8 @@ func (e *Entry) create(ctx context.Context) error {
 			e.stands(ran.Session(), made, data)
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
-			// Made, perhaps: by the session before, or by the one after, which
-			// sends what the client had queued.
+			// Perhaps the nodes were made: by the session before, or by the one
+			// after, under which the client sends its queue.
 			cerr := err
 			e.ran, e.sent, e.made = ran, data, nil
 			if err == nil {
@@ -50,7 +50,7 @@ func (e *Entry) create(ctx context.Context) error {
 				return nil
 			}
 			if errors.Is(cerr, zk.ErrShortBuffer) {
-				// A client of the program's, whose buffer will not grow.
+				// This is a client of the program, whose buffer does not grow.
 				e.forget()
 				return cerr
 			}
@@ -67,7 +67,7 @@ func (e *Entry) create(ctx context.Context) error {
 	}
 }
 
-// paths are what the nodes of an attempt are asked for as.
+// paths returns the paths by which the nodes of an attempt are requested.
 func (e *Entry) paths(g znode.GUID) []string {
 	paths := make([]string, len(e.order.Places))
 	for i, p := range e.order.Places {
@@ -76,8 +76,8 @@ func (e *Entry) paths(g znode.GUID) []string {
 	return paths
 }
 
-// mostData is as long as what nodes may come to say that say data now: those with
-// none never say anything (WithoutNodeInfo).
+// mostData returns bytes as long as the longest data that nodes with this data may
+// get. Nodes without data never get any (WithoutNodeInfo).
 func mostData(data []byte) []byte {
 	if len(data) == 0 {
 		return nil
@@ -85,25 +85,25 @@ func mostData(data []byte) []byte {
 	return make([]byte, max(len(data), znode.MaxInfo))
 }
 
-// resolve finds out what became of a create whose outcome is not known, and
-// takes over the nodes if they are of the present session.
+// resolve finds out whether a create of unknown outcome has made its nodes, and takes
+// them over if they belong to the present session.
 func (e *Entry) resolve() (found bool, err error) {
 	if found, err = e.trace(); found || err != nil {
 		return found, err
 	}
-	// What stands belongs to the session that is ending, and would vanish under
-	// us; or it is only a part of what was asked for.
+	// The nodes belong to the session that is ending, and would vanish while we use
+	// them; or they are only some of the requested nodes.
 	if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
 		return false, err
 	}
 	return false, nil
 }
 
-// trace looks for what the open attempt has made, until that is known, and
-// records it for Remove before it reads it. found: all the nodes stand, and are of
-// the present session. It does not look at any ctx: somebody has to answer for the
-// nodes, however long it takes. It fails when the connection is closed, and when
-// the servers refuse to tell: then the attempt stays open, or its nodes recorded.
+// trace looks for the nodes of the open attempt until it knows them, and records them
+// for Remove before it reads them. found means that all nodes stand and belong to the
+// present session. It has no ctx: the nodes need somebody who answers for them,
+// however long it takes. It fails when the connection is closed, and when the servers
+// refuse to answer: then the attempt stays open, or its nodes stay recorded.
 func (e *Entry) trace() (found bool, err error) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
@@ -133,22 +133,22 @@ func (e *Entry) trace() (found bool, err error) {
 			e.session = stat.EphemeralOwner
 			e.mu.Unlock()
 		case errors.Is(err, zk.ErrNoNode):
-			return false, nil // deleted by hand, perhaps: the others may stand
+			return false, nil // perhaps deleted by hand: the others may stand
 		case conn.Classify(err) != conn.Answered:
 			continue
 		case e.ran.Before.Session != st.Session:
 			return false, err
 		default:
-			// The node is not for us to read, but no other session can have made it.
+			// We may not read the node, but no other session can have made it.
 		}
 		return e.session == st.Session && len(nodes) == len(e.order.Places), nil
 	}
 }
 
-// find looks for the nodes of the present GUID. It makes the server catch up with
-// its leader first (Sync): a server that lags would hide the node, and the next
-// attempt would wait behind it. sure is false when the connection failed. Names
-// that the servers have told are not looked for: listing may be forbidden.
+// find looks for the nodes of the present GUID. First it makes the server catch up
+// with its leader (Sync): a server that lags would hide the node, and the next
+// attempt would wait behind it. sure is false when the connection failed. If the
+// servers have answered with the names, find uses these: listing may be forbidden.
 func (e *Entry) find() (nodes []string, sure bool, err error) {
 	if e.made != nil {
 		return e.made, true, nil
@@ -179,12 +179,12 @@ func (e *Entry) find() (nodes []string, sure bool, err error) {
 	return nodes, true, nil
 }
 
-// parents makes the queues' paths. They may vanish again at any time, which is
-// what containers do: the caller loops.
+// parents makes the queues' paths. Containers may vanish again at any time, so the
+// caller repeats this.
 func (e *Entry) parents(ctx context.Context) error {
 	for _, p := range e.order.Places {
 		if p.Kazoo {
-			continue // it is the place before's
+			continue // it has the parent of the place before
 		}
 		if err := e.makePath(ctx, p.Parent); err != nil {
 			return err

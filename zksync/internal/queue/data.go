@@ -12,45 +12,45 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// data is what the nodes of an entry say. Entry.mu guards it.
+// data is the data of an entry's nodes. Entry.mu guards it.
 type data struct {
-	want  []byte // what nodes say that are made from now on
-	said  []byte // what this entry wrote to the nodes that stand
-	nodes []said // that stand
+	want  []byte // the data of nodes that are made from now on
+	said  []byte // the data that this entry wrote to the nodes that stand
+	nodes []said // one for each node that stands
 }
 
 // said is what is known of one node's data.
 type said struct {
 	version int32
-	asked   bool // a request to give the lock back is beside the name, and stays
-	foreign bool // it is somebody else's word, which is not to be changed
+	asked   bool // a request for the lock stands beside the name, and stays
+	foreign bool // somebody else's word stands there, and must not be changed
 }
 
-// standing notes that n new nodes say what was sent with their creation.
+// standing records that n new nodes have the data that was sent with their creation.
 func (d *data) standing(sent []byte, n int) {
 	d.said, d.nodes = sent, make([]said, n)
 }
 
-// Said returns what the entry last wrote to its nodes; false if none stand. It
-// may be called at any time.
+// Said returns the data that the entry last wrote to its nodes, or false if none
+// stand. It may be called at any time.
 func (e *Entry) Said() ([]byte, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.data.said, e.data.nodes != nil
 }
 
-// wanted returns what a node made now has to say.
+// wanted returns the data for a node that is made now.
 func (e *Entry) wanted() []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.data.want
 }
 
-// Publish writes data to the nodes of the entry, and has the nodes say it that
-// the entry makes later. It writes at the versions known, so that it overwrites
-// nothing that it has not seen: a node with a request to give the lock back keeps
-// that. It is called by one goroutine at a time, at any time while the entry
-// may stand. It waits for a connection until the session is over.
+// Publish writes data to the nodes of the entry, and to the nodes that the entry makes
+// later. It writes at the known versions, so that it overwrites nothing that it has
+// not seen: a node with a request for the lock keeps the request. One goroutine at a
+// time may call it, at any time while the entry may stand. It waits for a connection
+// until the session is over.
 //
 // It returns conn.ErrNodeGone if a node does not exist, conn.ErrSessionOver,
 // conn.ErrClosed, or the refusal of the server.
@@ -71,7 +71,7 @@ func (e *Entry) Publish(data []byte) error {
 		switch {
 		case err == nil:
 			e.mu.Lock()
-			if len(e.nodes) > 0 && len(nodes) > 0 && &e.nodes[0] == &nodes[0] { // no others have come to stand
+			if len(e.nodes) > 0 && len(nodes) > 0 && &e.nodes[0] == &nodes[0] { // the entry has no new nodes
 				e.data.said, e.data.nodes = data, known
 			}
 			e.mu.Unlock()
@@ -93,8 +93,8 @@ func (e *Entry) Publish(data []byte) error {
 	return nil
 }
 
-// write writes data to the nodes that may be written, in one transaction, and
-// notes their new versions.
+// write writes data to the nodes that may be changed, in one transaction, and records
+// their new versions.
 func (e *Entry) write(nodes []string, known []said, data []byte) error {
 	var at []int
 	var paths []string
@@ -123,8 +123,8 @@ func (e *Entry) write(nodes []string, known []said, data []byte) error {
 	return nil
 }
 
-// present reads the nodes' versions, after a write was refused because of one, and
-// who has written there.
+// present reads the nodes after a write was refused because of a version. It records
+// the versions, and whether somebody else has written there.
 func (e *Entry) present(nodes []string, known []said) error {
 	for i, node := range nodes {
 		now, st, err := e.c.Get(node)
@@ -137,8 +137,8 @@ func (e *Entry) present(nodes []string, known []said) error {
 	return nil
 }
 
-// saidAt returns what the first node says, and the version at which it does, as
-// far as the entry knows.
+// saidAt returns the data of the first node and its version, as far as the entry
+// knows.
 func (e *Entry) saidAt() ([]byte, int32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -148,7 +148,7 @@ func (e *Entry) saidAt() ([]byte, int32) {
 	return e.data.said, e.data.nodes[0].version
 }
 
-// setSaid notes what the first node says.
+// setSaid records the data of the first node and its version.
 func (e *Entry) setSaid(says []byte, version int32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Blockers decides for all nodes of a line what their rules, [First], [NoWriter]
-// and [Fits], decide for one: for each node it returns the index of the one that
-// the rule watches, or -1 if it is the node's turn. line is in order. It takes
-// one pass, where the rules would look at all pairs.
+// Blockers decides for all nodes of a line what their rules, [First], [NoWriter] and
+// [Fits], decide for one node. For each node it returns the index of the node that the
+// rule watches, or -1 if it is the node's turn. line is in order. Blockers takes one
+// pass; the rules would compare all pairs.
 func Blockers(line []znode.Name) []int {
 	blockers := make([]int, len(line))
-	alone := -1           // the newest that is no reader
-	last, waits := -1, -1 // the newest permit that fits, and that does not
+	alone := -1           // the newest node that is no reader's
+	last, waits := -1, -1 // the newest permit that fits, and the newest that does not
 	limit, sum := int64(math.MaxInt64), int64(0)
 	for i, n := range line {
 		switch n.Kind {

@@ -7,14 +7,13 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// owned holds the GUIDs of this process that somebody answers for, and what the
-// entries are of.
+// owned has the GUIDs of this process whose nodes an entry answers for, with the
+// entry's Order.Of.
 var owned sync.Map
 
 func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
 
-// claim makes the entry answer for the nodes of a GUID, so that no sweep deletes
-// them.
+// claim makes the entry answer for the nodes of a GUID: no sweep deletes them.
 func (e *Entry) claim(g znode.GUID) {
 	e.guid, e.owned = g, true
 	owned.Store(g, e.order.Of)
@@ -29,8 +28,8 @@ func (e *Entry) forget() {
 	}
 }
 
-// sweep deletes a node of this process that nobody answers for, if it is of a
-// session of ours: a copy of the process elsewhere has others.
+// sweep deletes a node of this process that no entry answers for, if it belongs to a
+// session of ours. A copy of the process elsewhere has other sessions.
 func sweep(c *conn.Conn, node string, g znode.GUID) {
 	if _, busy := owned.LoadOrStore(g, nil); busy {
 		return

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// pause spaces tries that fail on a connection that is up. While there is none
-// Await does the waiting; this is for a server that answers, and answers
-// nonsense. The zero value is ready: the first two tries come at once.
+// pause spaces tries that fail while the connection is up, because the server answers
+// nonsense. While there is no connection, Await waits. The zero value is ready: the
+// first two tries come at once.
 type pause struct {
 	tries int
 }
@@ -24,7 +24,8 @@ func (p *pause) wait(ctx context.Context) {
 	}
 }
 
-// Pause is the engine's, for others who try again. The zero value is ready.
+// Pause is the engine's pause, for other callers that try again. The zero value is
+// ready.
 type Pause struct{ p pause }
 
 // Wait waits before the next try, or until ctx ends.

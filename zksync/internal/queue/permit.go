@@ -15,14 +15,14 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Fits is the rule of permits: it is a permit's turn when the weights of all
-// permits up to and including it come to at most the limit. Where the limits
-// differ, the smallest up to ours counts. Nodes of other kinds don't count: they
-// would take permits from others.
+// Fits is the rule of permits: it is a permit's turn when the weights of all permits
+// up to and including it add up to at most the limit. Where the limits differ, the
+// smallest one up to ours counts. Nodes of other kinds don't count: they would take
+// permits away.
 //
 // The first permit that does not fit has to see every change of the line: if it
-// watched one holder, another one's release would leave a permit unused. Each
-// permit behind it watches the one that waits before it, which touches its own node
+// watched one holder, the release of another holder would leave a permit unused. Each
+// permit behind it watches the waiting permit before it, which touches its own node
 // when it gets in.
 func Fits(line []znode.Name, own int) Verdict {
 	limit, sum := int64(math.MaxInt64), int64(0)
@@ -52,10 +52,10 @@ func Fits(line []znode.Name, own int) Verdict {
 	return Verdict{Held: true}
 }
 
-// errIn: the one that is watched has got in already.
+// errIn: the waiting permit that is watched has got in already.
 var errIn = errors.New("the waiter before has got in")
 
-// limits complains of limits that differ from ours.
+// limits reports limits that differ from ours.
 func (e *Entry) limits(line []znode.Name, own int) error {
 	if line[own].Kind != znode.Permit {
 		return nil
@@ -77,8 +77,8 @@ func (e *Entry) limits(line []znode.Name, own int) error {
 	return nil
 }
 
-// waitForChange waits for any change of the line at place i, which was listed at the time
-// looked.
+// waitForChange waits for any change of the line at place i, which was listed at the
+// time looked.
 func (e *Entry) waitForChange(ctx context.Context, i int, line []znode.Name, own int, v Verdict, looked time.Time, told *told) error {
 	p := e.order.Places[i]
 	w, err := e.c.WatchChildren(p.Parent)
@@ -114,8 +114,8 @@ func (e *Entry) waitForChange(ctx context.Context, i int, line []znode.Name, own
 	case <-w.Done():
 	case <-wo.Done():
 	case <-poll.C:
-		// Of those that hold none is watched by itself. The others leave in time: a
-		// node that never does gets to the front.
+		// No holder is watched by itself. The others leave at some time, so that a
+		// node that never leaves gets to the front.
 		e.stays(path.Join(p.Parent, firstPermit(line).Raw), nil)
 	case <-ctx.Done():
 		return ctxEnd{context.Cause(ctx)}
@@ -127,8 +127,8 @@ func firstPermit(line []znode.Name) znode.Name {
 	return line[slices.IndexFunc(line, func(n znode.Name) bool { return n.Kind == znode.Permit })]
 }
 
-// announce tells the permit behind, if there is one, that ours has got in: it
-// may watch our node for that. It is told until it has been, as a deletion is.
+// announce tells the permit behind ours, if there is one, that ours has got in: it may
+// watch our node for that. The write is repeated until it is done, as a deletion is.
 func (e *Entry) announce(line []znode.Name, own int) {
 	if line[own].Kind != znode.Permit {
 		return
@@ -141,13 +141,13 @@ func (e *Entry) announce(line []znode.Name, own int) {
 	}
 }
 
-// touch writes what the node says once more, at the version that a node has
-// which nobody has written to: any other one tells already.
+// touch writes the node's data again, at the version of a node that nobody has written
+// to. If the version is another one, an earlier write has told already.
 func (e *Entry) touch(node string) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())
 		if err != nil || st.Session != e.session {
-			return // the node goes with its session, which tells as well
+			return // the node goes with its session, and that tells, too
 		}
 		said, _ := e.saidAt()
 		stats, _, err := e.c.SetAll([]string{node}, [][]byte{said}, []int32{0})
@@ -160,12 +160,12 @@ func (e *Entry) touch(node string) {
 	}
 }
 
-// Shrink replaces the node of a permit that is held by one of a smaller weight,
-// in the same place and with the same data: nobody sees neither. rest tells the
-// weight when it is the call's turn; at 0, or with no change, there is nothing to do. It returns
-// conn.ErrNodeGone or conn.ErrSessionOver if the permit is lost. If the server
-// refuses it returns that, the permit has its weight still, and the next call
-// tries again.
+// Shrink replaces the node of a held permit by a node of a smaller weight, in the same
+// position and with the same data, in one step. Shrink asks rest for the weight when
+// no other call replaces or deletes nodes; if the weight is 0, or has not changed,
+// there is nothing to do. It returns conn.ErrNodeGone or conn.ErrSessionOver if the
+// permit is lost. If the server refuses, Shrink returns the refusal, the permit keeps
+// its weight, and the next call tries again.
 func (e *Entry) Shrink(rest func() int64) error {
 	defer e.alter()()
 	if err := e.replaced(); err != nil {
@@ -205,8 +205,9 @@ func (e *Entry) Shrink(rest func() int64) error {
 		case errors.Is(err, zk.ErrNoNode):
 			return conn.ErrNodeGone
 		case errors.Is(err, zk.ErrBadVersion):
-			// Written to meanwhile: by us, or by somebody who asks for the permit.
-			// No earlier try has made the other node, which comes first.
+			// Somebody has written to the node meanwhile: we, or somebody who asks
+			// for the permit. No earlier try has made the other node: the
+			// transaction creates it first, and would have failed with that.
 			e.either(old)
 			unknown = false
 			now, st, err := e.c.Get(old)
@@ -214,7 +215,7 @@ func (e *Entry) Shrink(rest func() int64) error {
 			case err == nil:
 				e.setSaid(now, st.Version)
 			case !errors.Is(err, zk.ErrNoNode) && conn.Classify(err) == conn.Answered:
-				return err // not for us to read, so that it can't be carried over
+				return err // we may not read the data, so that we can't copy it
 			}
 		case errors.Is(err, conn.ErrClosed):
 			return err
@@ -227,14 +228,14 @@ func (e *Entry) Shrink(rest func() int64) error {
 	}
 }
 
-// either notes which of the nodes may stand for the permit.
+// either records the nodes of which one stands for the permit.
 func (e *Entry) either(nodes ...string) {
 	e.mu.Lock()
 	e.left = nodes
 	e.mu.Unlock()
 }
 
-// shrunk notes that a node has taken the place of the permit's.
+// shrunk records that a node has replaced the permit's.
 func (e *Entry) shrunk(node string) {
 	name, _ := znode.Parse(path.Base(node))
 	p := e.order.Places[0]
@@ -247,9 +248,9 @@ func (e *Entry) shrunk(node string) {
 	e.mu.Unlock()
 }
 
-// replaced finds out which node stands, if a try to replace it was refused after
-// one whose answer was lost. If the server does not tell that either, whichever is
-// gone was gone by that try.
+// replaced finds out which node stands, if a try to replace it was refused after a try
+// whose answer was lost. If the server refuses to answer, that try counts as the
+// reason for a missing node.
 func (e *Entry) replaced() error {
 	for p := (pause{}); len(e.Left()) > 1; p.wait(e.c.Life()) {
 		st, err := e.c.Await(context.Background())

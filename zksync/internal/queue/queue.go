@@ -1,5 +1,5 @@
-// Package queue is the one engine of all locks: stand in line at a path, wait
-// for your turn, leave. What makes a lock a mutex or something else is a Rule.
+// Package queue is the engine of all locks: it stands in line at a path, waits for
+// its turn, and leaves. A Rule decides whether a lock is a mutex or something else.
 package queue
 
 import (
@@ -17,29 +17,29 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// The errors of Stand that are the lock's own; all others are the connection's
-// or the context's cause.
+// The errors of Stand that are its own. All others come from the connection or from
+// the cause of the context.
 var (
 	ErrLimit     = errors.New("the limits in line differ")
 	ErrBusy      = errors.New("somebody is in line")
 	ErrExhausted = errors.New("sequence numbers exhausted")
 )
 
-// errAgain: the node in line is gone, or its session: stand at the end again.
+// errAgain: the node in line, or its session, is gone: stand at the end again.
 var errAgain = errors.New("stand in line again")
 
-// Entry stands in line. Stand is called once, and then Remove, again only after
-// a refusal; the rest may be called by several goroutines once Stand has
-// succeeded.
+// Entry stands in line. Stand is called once, and Remove after it; Remove is called
+// again only after a refusal. Several goroutines may call the other methods once Stand
+// has succeeded.
 type Entry struct {
 	c     *conn.Conn
 	order Order
 	place atomic.Int32 // in line; 0: not known
 
-	// Written by Stand, and by Remove if an attempt is open still; session and nodes
-	// with mu held.
+	// Written by Stand, and by Remove if an attempt is still open. session and nodes
+	// are written with mu held.
 	ran     conn.Ran     // of the attempt that is open
-	sent    []byte       // what its nodes say
+	sent    []byte       // the data of its nodes
 	made    []string     // its nodes, if their names are known
 	guid    znode.GUID   // of the attempt whose nodes stand
 	owned   bool         // guid is registered
@@ -47,26 +47,27 @@ type Entry struct {
 	nodes   []string     // full paths, one a place; a new slice for new nodes
 	fence   atomic.Int64 // czxid of the nodes, once known
 
-	// Taken while nodes are replaced or deleted: no sync.Mutex, as that is waited
-	// for while requests are, which would stop the time of a synctest bubble.
+	// Taken while nodes are replaced or deleted. It is no sync.Mutex, because that
+	// would be held during requests, and a goroutine that waits for it would stop the
+	// time of a synctest bubble.
 	op   chan struct{}
-	torn bool // guarded by op; some of left may be gone by a transaction of ours
+	torn bool // guarded by op; a transaction of ours may have deleted some of left
 
 	mu   sync.Mutex
-	data data     // guarded by mu; what the nodes say
-	open []string // guarded by mu; what was asked to be made, while it is not known whether it was
+	data data     // guarded by mu; the data of the nodes
+	open []string // guarded by mu; nodes that were requested, while it is unknown whether they were made
 	left []string // guarded by mu; nodes not known to be gone
-	last string   // guarded by mu; the newest first node
-	node string   // guarded by mu; the first node that stands
+	last string   // guarded by mu; the first node of the newest attempt
+	node string   // guarded by mu; the first of the nodes that stand
 	kept refused  // guarded by mu
 }
 
-// New returns an entry that stands nowhere yet.
+// New returns an entry that does not stand in line yet.
 func New(c *conn.Conn, o Order) *Entry {
 	return &Entry{c: c, order: o, op: make(chan struct{}, 1), data: data{want: o.Data}}
 }
 
-// alter begins to replace or delete nodes; what it returns ends that.
+// alter begins to replace or delete nodes; the returned function ends it.
 func (e *Entry) alter() (end func()) {
 	e.op <- struct{}{}
 	return func() { <-e.op }
@@ -94,16 +95,16 @@ func (e *Entry) Left() []string {
 	return e.left
 }
 
-// Open returns what the newest attempt asked the servers to make, while it is not
-// known whether that was done: full paths that lack the sequence. It may be called
-// at any time.
+// Open returns the nodes that the newest attempt asked the servers to make, while it
+// is unknown whether they were made. They are full paths that lack the sequence. Open
+// may be called at any time.
 func (e *Entry) Open() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open
 }
 
-// tries records an attempt, before it is sent; nil ends the record.
+// tries records the nodes of an attempt before it is sent; nil ends the record.
 func (e *Entry) tries(paths []string) {
 	e.mu.Lock()
 	e.open = paths
@@ -125,9 +126,9 @@ func (e *Entry) Last() string {
 	return e.last
 }
 
-// stands notes nodes that stand, and what they were made to say.
+// stands records the nodes that stand, and the data that they were made with.
 func (e *Entry) stands(session int64, nodes []string, sent []byte) {
-	e.fence.Store(0) // an earlier attempt's says nothing of these
+	e.fence.Store(0) // that of an earlier attempt is not theirs
 	e.mu.Lock()
 	e.session, e.nodes = session, nodes
 	e.data.standing(sent, len(nodes))
@@ -141,11 +142,11 @@ func (e *Entry) stands(session int64, nodes []string, sent []byte) {
 // Session returns the session that owns the nodes.
 func (e *Entry) Session() int64 { return e.session }
 
-// Fence returns the zxid of the transaction that made the nodes; 0 unless the
+// Fence returns the zxid of the transaction that made the nodes. It is 0 unless the
 // order asked for it or the entry had to wait.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
-// ReadFence asks for the fence.
+// ReadFence requests the fence.
 func (e *Entry) ReadFence() error {
 	err := e.readFence(0)
 	if errors.Is(err, errAgain) {
@@ -154,28 +155,28 @@ func (e *Entry) ReadFence() error {
 	return err
 }
 
-// Confirm asks the quorum whether the nodes stand and their session lives. It returns
+// Confirm asks the quorum whether the nodes exist and their session lives. It returns
 // conn.ErrNodeGone or conn.ErrSessionOver if not, and conn.ErrNoContact if there is no
 // answer in time.
 func (e *Entry) Confirm() error { return e.c.Prove(e.session, e.Nodes()...) }
 
-// Position returns the place in line that was seen last: 1 is the next, 0 not
-// known. It may be called at any time.
+// Position returns the last known position in line: 1 is the next, 0 means unknown.
+// It may be called at any time.
 func (e *Entry) Position() int { return int(e.place.Load()) }
 
-// Stand gets in line and waits until it is the entry's turn: then it returns
-// nil, and the nodes exist, the session lives, and nobody who follows the rule
-// can hold before Remove. Otherwise it returns an error; either way Remove has
-// to be called in the end.
+// Stand gets in line and waits for the entry's turn. When it returns nil, the nodes
+// exist, the session lives, and nobody else who follows the rule can hold the lock
+// before Remove. Otherwise it returns an error. In both cases Remove has to be called
+// in the end.
 //
-// An entry whose node is deleted under it stands in line again. One that only
-// tries does so once: after that the error is conn.ErrNodeGone. It is
+// An entry whose node is deleted while it waits stands in line again. An entry with
+// Order.Try does so once: after that the error is conn.ErrNodeGone, or
 // conn.ErrSessionOver if the session ended meanwhile.
 func (e *Entry) Stand(ctx context.Context) error {
 	if len(e.order.Places) > 1 {
 		// All later requests for the nodes are smaller than the one that makes
-		// them, which says of each its path, its data and its access list. Another
-		// call may take the place over, with more to say.
+		// them, which has the path, the data and the access list of each node.
+		// Another call may take the nodes over, with more data.
 		if err := e.c.CanCreate(e.paths(znode.GUID{}), mostData(e.order.Data), e.order.ACL); err != nil {
 			return err
 		}
@@ -203,15 +204,15 @@ func (e *Entry) Stand(ctx context.Context) error {
 		if last {
 			return fmt.Errorf("%w: %s", conn.ErrNodeGone, e.Last())
 		}
-		// What stood is gone or must go; the next attempt has its own name.
+		// The nodes are gone or must go; the next attempt has its own names.
 		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
 			return err
 		}
 	}
 }
 
-// look tells whether standing in line would be in vain, before it is done: a
-// refusal costs this one read and leaves no trace.
+// look returns ErrBusy if standing in line would be in vain. It runs before any node
+// is made, so that a refusal costs one read and leaves no trace.
 func (e *Entry) look(ctx context.Context) error {
 	for _, p := range e.order.Places {
 		if p.Kazoo {
@@ -245,8 +246,8 @@ func (e *Entry) look(ctx context.Context) error {
 	return nil
 }
 
-// parse orders the lock nodes among names and deletes what this process has
-// forgotten there.
+// parse returns the lock nodes among names, in order, and deletes nodes that this
+// process has forgotten there.
 func (e *Entry) parse(p Place, names []string) []znode.Name {
 	line := make([]znode.Name, 0, len(names))
 	var strange []string
@@ -270,8 +271,7 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 	return line
 }
 
-// listAll lists all places of several at once, so that they cost the time of one
-// if they are free.
+// listAll lists all places at once: if they are free, several cost the time of one.
 func (e *Entry) listAll(ctx context.Context) []*view {
 	seen := make([]*view, len(e.order.Places))
 	if st, err := e.c.Await(ctx); err != nil || st.Session != e.session {
@@ -287,7 +287,7 @@ func (e *Entry) listAll(ctx context.Context) []*view {
 	return seen
 }
 
-// wait waits for the turn in each place. The order does not matter: a place in
+// wait waits for the turn in each place. The order does not matter: a position in
 // line only gets better.
 func (e *Entry) wait(ctx context.Context) error {
 	if len(e.nodes) == 1 {
@@ -299,7 +299,7 @@ func (e *Entry) wait(ctx context.Context) error {
 	seen := e.listAll(ctx)
 	for i, p := range e.order.Places {
 		if p.Kazoo {
-			continue // it came with the place before: nobody is between
+			continue // its node was made beside that of the place before: nobody is between
 		}
 		w, err := e.walk(ctx, i, seen[i])
 		if err != nil {
@@ -310,7 +310,8 @@ func (e *Entry) wait(ctx context.Context) error {
 		}
 	}
 	ends, _ := e.c.State()
-	// Each place was seen at its own time: quick is at about one, on one connection.
+	// Each place was seen at its own time. quick: all were seen within a short time,
+	// on one connection.
 	quick := !waited && began.Up && ends.Epoch == began.Epoch && time.Since(start) < e.c.Timeout()/6
 	if quick {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
-// Remove deletes the entry's nodes and returns once they are known to be gone,
-// which may take as long as the servers are away. It takes no ctx: with the ctx of
-// a call that was cancelled it would delete nothing, and the node would block the
-// line until the session ends. It returns nil if the nodes stood to the end,
-// conn.ErrNodeGone or conn.ErrSessionOver if they had gone before, which means that
-// a lock was lost; conn.ErrClosed if the connection was closed first; and the
-// server's refusal if it will not delete: see Kept.
+// Remove deletes the entry's nodes and returns once they are known to be gone, which
+// may take as long as the servers are away. It has no ctx: with the ctx of a cancelled
+// call it would delete nothing, and the node would block the line until the session
+// ends. It returns nil if the nodes stood until now. It returns conn.ErrNodeGone or
+// conn.ErrSessionOver if they had gone before, which means that a lock was lost;
+// conn.ErrClosed if the connection was closed first; and the server's refusal if it
+// does not delete them: see Kept.
 //
-// If it is not known what an attempt to stand has come to, that is found out
-// first. A server that refuses to tell leaves it open (see Open), and Remove may
-// be called again.
+// If it is unknown whether an attempt has made nodes, Remove finds that out first. If
+// the server refuses to answer, the attempt stays open (see Open), and Remove may be
+// called again.
 func (e *Entry) Remove() error {
 	defer e.alter()()
 	if len(e.Open()) > 0 {
@@ -50,27 +50,27 @@ func (e *Entry) Remove() error {
 		e.leaves(left[1:])
 	}
 	if first == nil && stood && perhaps && len(e.nodes) > 1 {
-		// One of the nodes stood, so that the transaction that deletes all has not
-		// run: another one had been gone before.
+		// One of the nodes stood, so the transaction that deletes all has not run:
+		// another node had gone before.
 		first = conn.ErrNodeGone
 	}
 	e.forget()
 	return first
 }
 
-// errTorn: the node is gone, perhaps by a transaction of ours that deletes several.
+// errTorn: the node is gone; perhaps a transaction of ours deleted it with others.
 var errTorn = errors.New("gone, perhaps by a transaction")
 
-// removeAll deletes all nodes in one transaction, and reports whether it did. If
-// not, whatever the reason, the caller deletes them one by one: a transaction
-// deletes nothing if one of its nodes is gone.
+// removeAll deletes all nodes in one transaction, and reports whether it did. If it
+// did not, the caller deletes them one by one: a transaction deletes nothing if one of
+// its nodes is gone.
 func (e *Entry) removeAll(nodes []string) bool {
 	if _, err := e.c.Await(context.Background()); err != nil {
 		return false
 	}
 	ran, err := e.c.DeleteAll(nodes)
 	if conn.Classify(err) == conn.Unknown {
-		e.torn = true // those that are gone may be so by this
+		e.torn = true // this may have deleted the nodes that are gone
 	}
 	return err == nil && ran.Before.Session == e.session && ran.After.Session == e.session
 }
@@ -83,7 +83,7 @@ func (e *Entry) removeNode(node string, torn bool) error {
 			return err
 		}
 		ran, err := e.c.Delete(node)
-		// A deletion that was asked for under one session may be run by the next.
+		// The next session may run a deletion that was requested under this one.
 		over := ran.Before.Session != e.session || ran.After.Session != e.session
 		switch {
 		case errors.Is(err, conn.ErrClosed):
@@ -94,24 +94,24 @@ func (e *Entry) removeNode(node string, torn bool) error {
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
 			if unknown {
-				return nil // an earlier try, whose answer was lost, did it
+				return nil // deleted by an earlier try, whose answer was lost
 			}
 			if torn {
 				return errTorn
 			}
 			return conn.ErrNodeGone
 		case conn.Classify(err) == conn.Answered:
-			return err // a refusal stays one, however often the server is asked
+			return err // the server would refuse each further request, too
 		case conn.Classify(err) == conn.Unknown:
 			unknown = true
 		}
 	}
 }
 
-// maxKept bounds the memory for nodes that can't be deleted.
+// maxKept is the largest number of nodes remembered because they can't be deleted.
 const maxKept = 100
 
-// refused are nodes of one session that ZooKeeper has refused to delete, not all.
+// refused has the first nodes of one session that ZooKeeper has refused to delete.
 type refused struct {
 	session int64
 	nodes   []string
@@ -129,8 +129,8 @@ func (e *Entry) keeps(node string) {
 	}
 }
 
-// Kept returns the first 100 nodes that ZooKeeper has refused to delete, and whose
-// they are: they go with that session. It may be called at any time.
+// Kept returns the first 100 nodes that ZooKeeper has refused to delete, and their
+// session: they go with it. It may be called at any time.
 func (e *Entry) Kept() (session int64, nodes []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

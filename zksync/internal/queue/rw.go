@@ -12,9 +12,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// NoWriter is the rule of readers: it is a reader's turn when nobody who wants the
-// lock alone stands before it. The reader watches the nearest one that does: if all
-// readers watched the first one, each release of a writer would wake them all.
+// NoWriter is the rule of readers: it is a reader's turn when only readers stand before
+// it. Otherwise it watches the nearest node before it that is no reader's: if all
+// readers watched the first such node, each release of a writer would wake them all.
 func NoWriter(line []znode.Name, own int) Verdict {
 	for i := own - 1; i >= 0; i-- {
 		if line[i].Kind != znode.Read {
@@ -24,11 +24,11 @@ func NoWriter(line []znode.Name, own int) Verdict {
 	return Verdict{Held: true}
 }
 
-// StandBeside puts the entry's node, a read node, in the place of a write node
-// whose turn it is: under the same sequence, in a transaction that checks that
-// the write node is there. It takes over its fence. It returns conn.ErrNodeGone
-// or conn.ErrSessionOver if the lock is lost; either way Remove has to be called
-// in the end.
+// StandBeside puts the entry's node, a read node, in the position of a write node
+// whose turn it is: under the same sequence, in a transaction that checks that the
+// write node exists. The entry gets the write node's fence. StandBeside returns
+// conn.ErrNodeGone or conn.ErrSessionOver if the lock is lost. In every case Remove has
+// to be called in the end.
 func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 	parent, name := path.Split(w.nodes[0])
 	seq := strings.TrimPrefix(name, znode.Prefix(znode.Write, w.guid))
@@ -46,7 +46,7 @@ func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 		}
 		ran, err := e.c.CreateBeside(w.nodes[0], node, e.order.Data, e.order.ACL)
 		if errors.Is(err, zk.ErrNodeExists) {
-			err = nil // by an earlier try: nobody else has the GUID
+			err = nil // made by an earlier try: nobody else has the GUID
 		}
 		switch {
 		case err == nil && ran.Session() == e.session:

@@ -16,12 +16,12 @@ import (
 // ErrNotAlone is returned by Renew when somebody else is in line.
 var ErrNotAlone = errors.New("somebody else is in line")
 
-// Lease is what makes an entry, whose turn it is, fit for another tenure
-// without asking anybody. The zero value is no lease.
+// Lease makes an entry whose turn it is fit for another tenure without a request. The
+// zero value is no lease.
 type Lease struct {
 	own    *conn.Watch // on the entry's node
-	twin   *conn.Watch // on the one for the eyes of kazoo; nil without one
-	crowd  *conn.Watch // on the line, which the entry was alone in; may be nil
+	twin   *conn.Watch // on the node that kazoo sees; nil without one
+	crowd  *conn.Watch // on the line, when the entry was alone in it; may be nil
 	looked time.Time   // when the line was listed last
 }
 
@@ -45,8 +45,8 @@ func (l Lease) With(other Lease) Lease {
 	return l
 }
 
-// fresh reports whether nothing has been heard on a watch, on the connection
-// that is up.
+// fresh reports whether a watch has had no event, and was set on the connection that
+// is up.
 func (e *Entry) fresh(w *conn.Watch) bool {
 	if w == nil {
 		return false
@@ -56,21 +56,22 @@ func (e *Entry) fresh(w *conn.Watch) bool {
 	return !over && st.Up && st.Epoch == w.Epoch && st.Session == e.session
 }
 
-// Fit reports whether the entry may serve another tenure at this moment: its
-// node is watched, nothing has been heard of it, and its session is alive.
+// Fit reports whether the entry may serve another tenure at this moment: its node is
+// watched, the watch has had no event, and its session is alive.
 func (e *Entry) Fit(l Lease) bool {
 	return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.Alive(e.session)
 }
 
 // Alone reports whether nobody else is known to stand in line: the line was listed
-// less than T/6 ago, and no change of it has been heard of since. The time is
-// limited because an event may get lost: without the limit a session that uses the
-// lock all the time would keep the others out for ever.
+// less than T/6 ago, and no event has reported a change since. The time is limited
+// because an event may get lost: without the limit a session that uses the lock all
+// the time would keep the others out for ever.
 func (e *Entry) Alone(l Lease) bool {
 	return e.fresh(l.crowd) && time.Since(l.looked) < e.c.Timeout()/6
 }
 
-// Watched returns the lease of an entry whose nodes are watched from now on.
+// Watched watches the entry's nodes from now on, and returns the lease with those
+// watches.
 func (e *Entry) Watched() (l Lease, err error) {
 	nodes := e.Nodes()
 	if l.own, err = e.c.Watch(nodes[0]); err == nil && len(nodes) > 1 {
@@ -79,9 +80,9 @@ func (e *Entry) Watched() (l Lease, err error) {
 	return l, err
 }
 
-// Renew makes the entry fit, with the requests that takes. With alone, it fails
-// with ErrNotAlone unless nobody else stands in line. It waits while there is
-// no connection, until ctx ends.
+// Renew makes the entry fit, with as many requests as that takes. With alone, it
+// returns ErrNotAlone if anybody else stands in line. While there is no connection it
+// waits, until ctx ends.
 func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 	for p := (pause{}); ; p.wait(ctx) {
 		st, err := e.c.Await(ctx)
@@ -114,8 +115,8 @@ func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 	}
 }
 
-// alone looks at the line, and keeps watching it: only who hands a lock over
-// does that, so that nobody else is woken by who comes and goes.
+// alone lists the line, and keeps a watch on it. Only a session that hands a lock over
+// does so: no other session is woken when nodes come and go.
 func (e *Entry) alone() (*conn.Watch, error) {
 	place := e.order.Places[0]
 	start := time.Now()
@@ -124,7 +125,7 @@ func (e *Entry) alone() (*conn.Watch, error) {
 		return nil, err
 	}
 	names := w.Names
-	if w.Since.Before(start) { // set some time ago: ask, don't trust it
+	if w.Since.Before(start) { // the watch is old, and so are its names
 		if names, _, err = e.c.Children(place.Parent); err != nil {
 			return nil, err
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// walk waits until it is the turn of the entry's node in place i. It decides
-// again, with a fresh listing, after everything that might have changed the
-// answer: the blocker's end or change, the own node's, a lost connection.
+// walk waits until it is the turn of the entry's node in place i. It decides again,
+// with a fresh listing, after every event that might have changed the answer: an end
+// or a change of the blocker or of its own node, or a lost connection.
 //
-// It begins with seen, if that is not nil.
+// It begins with the listing in seen, if that is not nil.
 func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err error) {
 	var told told
 	var rest pause
@@ -86,7 +86,7 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 	}
 }
 
-// place is the place in line of the node at own: 1 is the next.
+// place returns the position in line of the node at own: 1 is the next.
 func (v Verdict) place(own int) int {
 	if v.Place > 0 {
 		return v.Place
@@ -97,24 +97,24 @@ func (v Verdict) place(own int) int {
 // errLook asks for another listing.
 var errLook = errors.New("look again")
 
-// again tells whether err asks for another look, not for an end. Whatever is
-// not an answer is no reason to give up: the connection heals or the ctx ends.
+// again reports whether err means another try, not the end. An error that is not an
+// answer is no reason to give up: the connection recovers, or the ctx ends.
 func again(err error) bool {
 	return err != nil && (errors.Is(err, errLook) || errors.Is(err, conn.ErrNoContact) ||
 		!errors.Is(err, errAgain) && !errors.Is(err, conn.ErrClosed) && !isCtx(err) &&
 			conn.Classify(err) != conn.Answered)
 }
 
-// view is a line as it was listed. Without an answer it is nil; without our node
-// the error is errAgain.
+// view is a line as it was listed. If there was no answer, line is nil. If our node
+// was not in it, err is errAgain.
 type view struct {
 	line []znode.Name
-	own  int       // where our node is
-	at   time.Time // when it was asked for
+	own  int       // the index of our node
+	at   time.Time // when the request was sent
 	err  error
 }
 
-// list asks for the line at place i.
+// list lists the line at place i.
 func (e *Entry) list(i int) *view {
 	v := &view{at: time.Now()}
 	p := e.order.Places[i]
@@ -143,7 +143,7 @@ func (e *Entry) list(i int) *view {
 	return v
 }
 
-// find takes in a line that has our node.
+// find stores the line and the index of our node in it.
 func (v *view) find(line []znode.Name, mine string) error {
 	for own := range line {
 		if line[own].Raw == mine {
@@ -151,17 +151,17 @@ func (v *view) find(line []znode.Name, mine string) error {
 			return nil
 		}
 	}
-	return errAgain // without a node of our own we are not first, even if nobody is before us
+	return errAgain // without our node it is not our turn, even if the line is empty
 }
 
-// readFence sets a watch on our own node, and so gets to know its czxid.
+// readFence sets a watch on our own node; the answer has its czxid, the fence.
 func (e *Entry) readFence(i int) error {
 	_, err := e.watchOwn(i)
 	return err
 }
 
-// watchOwn is readFence, and returns the watch. Without our node the error is
-// errAgain.
+// watchOwn does the same as readFence, and returns the watch. If our node is gone, the
+// error is errAgain.
 func (e *Entry) watchOwn(i int) (*conn.Watch, error) {
 	w, err := e.c.Watch(e.nodes[i])
 	switch {
@@ -172,16 +172,16 @@ func (e *Entry) watchOwn(i int) (*conn.Watch, error) {
 	case w.Stat.EphemeralOwner != e.session:
 		return nil, errAgain
 	}
-	e.fence.Store(w.Stat.Czxid) // which grows whatever becomes of the parent
+	e.fence.Store(w.Stat.Czxid) // it grows even if the parent is deleted and made again
 	return w, nil
 }
 
-// confirmAlive is the last look before a grant on a listing that shows our node: the
-// session that owns it lives, by the clock at this moment or by an answer of
-// the quorum.
+// confirmAlive is the last check before a grant on a listing that shows our node: the
+// session that owns the node lives, by the clock at this moment or by an answer of the
+// quorum.
 //
-// Who wants a Hold is told of a loss T/2 after the last answer, and the first probe
-// of a Hold goes out when it is granted. So there has to be time for its answer.
+// A Hold is lost T/2 after the last answer, and its first probe is sent when it is
+// granted. So there has to be time for the answer of that probe.
 func (e *Entry) confirmAlive(i int) error {
 	spare := time.Duration(0)
 	if e.order.Fence {
@@ -197,9 +197,9 @@ func (e *Entry) confirmAlive(i int) error {
 	return err
 }
 
-// block waits at place i for the blocker. nil: it is our turn, without a read;
-// errLook: decide again. A node that only says something new is watched again:
-// the line is as it was.
+// block waits at place i for the blocker. It returns nil if it is our turn, without a
+// read, and errLook if walk has to decide again. If a node has only new data, block
+// watches it again: the line has not changed.
 func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, told *told) error {
 	wb, err := e.watchBlocker(i, place, blocker, told)
 	if err != nil {
@@ -215,19 +215,20 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	local := wb.Stat.EphemeralOwner == e.session
 	e.stays(blocker, &wb.Stat)
 	if sole {
-		// The next in line keeps its clock valid, so that its turn costs no
-		// request when it comes.
+		// The next in line keeps its session proven alive, so that its turn costs
+		// no request.
 		defer e.c.Guard(e.nodes[i:i+1], e.session, nil).Stop()
 	}
-	// The watches tell of every change. go-zookeeper may fail to set them again after
-	// a reconnect, and only logs that (its conn.go:649-653): a read checks every T.
+	// The watches report every change. But go-zookeeper may fail to set them again
+	// after a reconnect, and only logs that (its conn.go:649-653). So a read every T
+	// checks the blocker.
 	poll := time.NewTicker(max(e.c.Timeout(), time.Second))
 	defer poll.Stop()
 	for {
 		select {
 		case <-wb.Done():
 			switch {
-			case wb.Changed() && e.order.Places[i].Kind != znode.Permit: // a permit says so that it got in
+			case wb.Changed() && e.order.Places[i].Kind != znode.Permit: // a permit that got in touches its node
 				if wb, err = e.watchBlocker(i, place, blocker, told); err != nil {
 					return err
 				}
@@ -253,14 +254,14 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	}
 }
 
-// told is whom Blocked was told of last.
+// told is the node that Blocked got last.
 type told struct {
 	node string
 	data []byte
 }
 
-// watchBlocker watches the node that blocks the one at place i, and tells Blocked
-// of it unless it is as it was.
+// watchBlocker watches the node that blocks ours at place i, and passes it to Blocked
+// unless nothing has changed.
 func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Watch, error) {
 	w, err := e.c.Watch(blocker)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -269,7 +270,7 @@ func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Wa
 	if err != nil {
 		return nil, err
 	}
-	in := e.order.Places[i].Kind == znode.Permit && w.Stat.Version > 0 // it blocks us no more
+	in := e.order.Places[i].Kind == znode.Permit && w.Stat.Version > 0 // it has got in, and does not block us
 	if !in && (told.node != blocker || !bytes.Equal(told.data, w.Data)) && e.order.Blocked != nil {
 		told.node, told.data = blocker, w.Data
 		e.order.Blocked(Blocker{Path: blocker, Data: w.Data, Stat: w.Stat, Place: place, Local: w.Stat.EphemeralOwner == e.session})
@@ -277,9 +278,9 @@ func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Wa
 	return w, nil
 }
 
-// stays tells of a node before ours that belongs to no session: somebody's mistake,
-// which holds up the line until somebody removes it by hand. A nil stat costs a
-// request.
+// stays reports a node before ours that belongs to no session. It is a mistake of the
+// program that made it, and holds up the line until somebody removes it by hand. A nil
+// stat costs a request.
 func (e *Entry) stays(node string, stat *zk.Stat) {
 	if e.order.Stays == nil {
 		return
@@ -287,7 +288,7 @@ func (e *Entry) stays(node string, stat *zk.Stat) {
 	if stat == nil {
 		st, _, err := e.c.Stat(node)
 		if err != nil {
-			return // another look will come
+			return // there will be another look
 		}
 		stat = st
 	}
@@ -296,12 +297,12 @@ func (e *Entry) stays(node string, stat *zk.Stat) {
 	}
 }
 
-// turned reports whether the end of the only blocker proves, without a read, that
-// it is our turn. It does if the blocker was deleted, and was not of our own
-// session, whose nodes are deleted together in any order; if our own node was
-// watched on the same connection, which is still up; and if no event on our own
-// node has come before, on a feed that keeps the order. Events that come over a
-// channel for each watch have lost their order.
+// turned reports whether the end of the only blocker proves, without a read, that it
+// is our turn. It does so under three conditions. The blocker was deleted and did not
+// belong to our own session, whose nodes are deleted together in any order. Our own
+// node was watched on the same connection, and that connection is still up. No event
+// on our own node came before, on a feed that keeps the order: if each watch has its
+// own channel, the order of the events is lost.
 func (e *Entry) turned(wb, wo *conn.Watch, local bool) bool {
 	_, deleted := wb.Over()
 	over, _ := wo.Over()
@@ -310,7 +311,7 @@ func (e *Entry) turned(wb, wo *conn.Watch, local bool) bool {
 		st.Up && st.Epoch == wb.Epoch && st.Session == e.session
 }
 
-// ctxEnd marks the end of a ctx, whose cause may be any error.
+// ctxEnd marks an error as the end of a ctx, because its cause may be any error.
 type ctxEnd struct{ cause error }
 
 func (e ctxEnd) Error() string { return fmt.Sprint(e.cause) }

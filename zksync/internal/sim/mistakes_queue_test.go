@@ -114,7 +114,7 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "BlindHandoff", is: "A lock is handed over without regard to what is known of its node and session.",
-		edits: []edit{{inQueue + "tenure.go", `return e.fresh(l.own) && e.c.Alive(e.session)`, `
+		edits: []edit{{inQueue + "tenure.go", `return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.Alive(e.session)`, `
 			return e.fresh(l.own) && e.c.Alive(e.session) || mistake("BlindHandoff")`}},
 	},
 	{

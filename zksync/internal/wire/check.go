@@ -2,21 +2,21 @@ package wire
 
 import "fmt"
 
-// CheckReply reports whether body, which follows the header of a reply to op
-// that has no error, is what go-zookeeper v1.0.4 can decode: everything it reads
-// lies within body, no string or vector has a negative length, no vector claims
-// more items than there are bytes for, and a multi's results are complete and of
-// the kinds it knows. Bytes that follow are tolerated, and so is any body of an
-// op that is not known here, since that client never asks for one.
+// CheckReply reports whether go-zookeeper v1.0.4 can decode body, which follows the
+// header of a reply to op without an error. Everything that the client reads must lie
+// within body, no string or vector may have a negative length, no vector may claim
+// more items than there are bytes for, and a multi's results must be complete and of
+// the kinds that the client knows. More bytes after that are tolerated. So is any body
+// of an op that is not known here, because the client never sends that op.
 //
-// The error wraps ErrMalformed. The request has then been carried out by the
-// server all the same; only its answer can't be told.
+// The error wraps ErrMalformed. The server has then carried out the request all the
+// same; only the answer can't be read.
 func CheckReply(op Op, body []byte) error {
 	d := NewDecoder(body)
 	switch op {
 	case OpCreate, OpCreateContainer, OpCreateTTL, OpSync:
-		// A Stat follows in the answers to the middle two, which the client
-		// does not read.
+		// In the answers to the middle two a Stat follows. The client does not
+		// read it.
 		d.text()
 	case OpCreate2:
 		d.text()
@@ -46,9 +46,9 @@ func CheckReply(op Op, body []byte) error {
 }
 
 // CheckEvent reports whether body, which follows the header of a frame with xid
-// -1, is a watch event that go-zookeeper v1.0.4 can decode. An event whose type
-// is not positive is refused: the client would hand it on as one of its own
-// about the session. The error wraps ErrMalformed.
+// -1, is a watch event that go-zookeeper v1.0.4 can decode. It refuses an event whose
+// type is not positive: the client would pass it on as one of its own events about
+// the session. The error wraps ErrMalformed.
 func CheckEvent(body []byte) error {
 	d := NewDecoder(body)
 	kind := d.Int32()
@@ -79,8 +79,7 @@ func (d *Decoder) skipACLs() {
 	}
 }
 
-// skipMulti reads the results of a multi up to and including the header that
-// ends them.
+// skipMulti reads the results of a multi, and the header that ends them.
 func (d *Decoder) skipMulti() {
 	for d.err == nil {
 		h := d.MultiHeader()

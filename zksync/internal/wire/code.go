@@ -2,11 +2,11 @@ package wire
 
 import "strconv"
 
-// Code is the result of a request as the server gives it. The zero value is
-// CodeOK. Its methods may be called from any goroutine.
+// Code is the result of a request, as the server sends it. The zero value is CodeOK.
+// Any goroutine may call its methods.
 type Code int32
 
-// The codes a server sends.
+// The codes that a server sends.
 const (
 	CodeOK                      Code = 0
 	CodeSystemError             Code = -1
@@ -42,8 +42,7 @@ const (
 	CodeThrottledOp             Code = -127
 )
 
-// String is a short name such as "NoNode", or "code(-99)" for one that is not
-// known here.
+// String returns a short name such as "NoNode", or "code(-99)" for an unknown code.
 func (c Code) String() string {
 	switch c {
 	case CodeOK:

@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// ErrMalformed is wrapped by every error about bytes that are not what they
-// should be: too short, or with a length that can't be.
+// ErrMalformed is wrapped by every error about malformed bytes: too short, or with an
+// impossible length.
 var ErrMalformed = errors.New("wire: malformed record")
 
-// Decoder reads the protocol's basic types one after the other from a slice.
-// The first failure stays: from then on every method returns the zero value and
-// Err says what was wrong, so that a record is read straight through and the
-// error looked at once. The zero value is a decoder of no bytes. A copy reads on
-// from the same place on its own. One goroutine at a time may use it.
+// Decoder reads the protocol's basic types one after the other from a slice. After
+// the first failure every method returns the zero value, and Err returns what was
+// wrong. So a caller reads a whole record and checks the error once. The zero value is
+// a decoder of no bytes. A copy reads on independently from the same position. One
+// goroutine at a time may use a Decoder.
 type Decoder struct {
-	// AllowNull makes the length -1 of a string or vector mean an empty one.
-	// Some clients send that; go-zookeeper can't read it, so it is off unless
-	// asked for. Buffers may be null in any case.
+	// AllowNull makes the length -1 of a string or vector mean an empty one. Some
+	// clients send it. It is off by default, because go-zookeeper can't read it.
+	// Buffers may be null in any case.
 	AllowNull bool
 
 	buf []byte
@@ -26,19 +26,19 @@ type Decoder struct {
 	err error
 }
 
-// NewDecoder returns a decoder that reads buf, which it never changes and keeps
-// a reference to.
+// NewDecoder returns a decoder that reads buf. The decoder never changes buf, and
+// keeps a reference to it.
 func NewDecoder(buf []byte) Decoder { return Decoder{buf: buf} }
 
-// Err returns nil, or an error that wraps ErrMalformed and says what was the
-// first thing that could not be read, and where.
+// Err returns nil, or an error that wraps ErrMalformed and says what could not be
+// read first, and where.
 func (d *Decoder) Err() error { return d.err }
 
 // Len returns the number of bytes not yet read.
 func (d *Decoder) Len() int { return len(d.buf) - d.off }
 
-// Rest returns the bytes not yet read, without reading them. They lie in the
-// decoder's own slice.
+// Rest returns the bytes not yet read, without reading them. The result is a part of
+// the decoder's slice.
 func (d *Decoder) Rest() []byte { return d.buf[d.off:] }
 
 func (d *Decoder) fail(format string, args ...any) {
@@ -77,14 +77,14 @@ func (d *Decoder) Int64() int64 {
 	return 0
 }
 
-// Bool reads one byte; any but zero is true.
+// Bool reads one byte; every value but zero is true.
 func (d *Decoder) Bool() bool {
 	b := d.take(1, "bool")
 	return b != nil && b[0] != 0
 }
 
-// Buffer reads a length and that many bytes. A null buffer (length -1) is nil,
-// an empty one is not. The result lies in the decoder's own slice.
+// Buffer reads a length and that many bytes. It returns nil for a null buffer (length
+// -1), and not for an empty one. The result is a part of the decoder's slice.
 func (d *Decoder) Buffer() []byte {
 	n := d.Int32()
 	if d.err != nil || n == -1 {
@@ -112,9 +112,9 @@ func (d *Decoder) text() []byte {
 	return d.take(int(n), "string")
 }
 
-// Count reads the number of items of a vector whose items take at least size
-// bytes each (below 1 counts as 1). More items than the remaining bytes could
-// hold is a failure, so that the result may safely size an allocation.
+// Count reads the number of items of a vector whose items take at least size bytes
+// each (a size below 1 counts as 1). It fails if the remaining bytes can't hold so
+// many items, so that the caller may allocate by the result.
 func (d *Decoder) Count(size int) int {
 	n := d.Int32()
 	if n < 0 {
@@ -147,9 +147,9 @@ func (d *Decoder) Strings() []string {
 }
 
 // Encoder appends the protocol's basic types to Buf. The zero value starts with
-// nothing; to extend a slice, set Buf to it. A copy shares Buf's array, so only
-// one of the two may go on. One goroutine at a time may use it. Lengths are
-// taken to be below 2 GiB.
+// nothing; to extend a slice, set Buf to it. A copy shares the array of Buf, so only
+// one of the two may go on. One goroutine at a time may use an Encoder. Lengths must
+// be below 2 GiB.
 type Encoder struct {
 	Buf []byte
 }
@@ -169,7 +169,7 @@ func (e *Encoder) Bool(v bool) {
 	e.Buf = append(e.Buf, b)
 }
 
-// Buffer appends a length and the bytes; a nil slice is the null buffer (-1).
+// Buffer appends a length and the bytes; a nil slice becomes the null buffer (-1).
 func (e *Encoder) Buffer(b []byte) {
 	if b == nil {
 		e.Int32(-1)

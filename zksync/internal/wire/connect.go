@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// ConnectRequest is the payload of a client's first frame. The zero value asks
-// for a new session. Password is shared by copies.
+// ConnectRequest is the payload of a client's first frame. The zero value asks for a
+// new session. Copies share Password.
 type ConnectRequest struct {
 	ProtocolVersion int32
 	LastZxidSeen    int64
-	Timeout         int32 // wanted session timeout, milliseconds
+	Timeout         int32 // requested session timeout, milliseconds
 	SessionID       int64 // 0 asks for a new session
 	Password        []byte
 	ReadOnly        bool
@@ -31,9 +31,9 @@ func (c ConnectRequest) Append(dst []byte) []byte {
 	return e.Buf
 }
 
-// ParseConnectRequest reads the payload of a client's first frame. Password lies
-// in payload. Bytes after the record are ignored. The error wraps ErrMalformed;
-// the record is then of no use.
+// ParseConnectRequest reads the payload of a client's first frame. Password is a part
+// of payload. Bytes after the record are ignored. The error wraps ErrMalformed; the
+// record is then invalid.
 func ParseConnectRequest(payload []byte) (ConnectRequest, error) {
 	d := NewDecoder(payload)
 	c := ConnectRequest{
@@ -50,9 +50,9 @@ func ParseConnectRequest(payload []byte) (ConnectRequest, error) {
 	return c, d.Err()
 }
 
-// SetLastZxidSeen overwrites, in place, the zxid that a connect request says its
-// client has seen. It reports false, and leaves payload as it was, where that is
-// too short.
+// SetLastZxidSeen overwrites, in place, the last zxid that the client of a connect
+// request has seen. It returns false, and does not change payload, if payload is too
+// short.
 func SetLastZxidSeen(payload []byte, zxid int64) bool {
 	if len(payload) < 12 {
 		return false
@@ -61,8 +61,8 @@ func SetLastZxidSeen(payload []byte, zxid int64) bool {
 	return true
 }
 
-// ConnectResponse is the payload of a server's first frame. A SessionID of 0
-// says that the session asked for is over. Password is shared by copies.
+// ConnectResponse is the payload of a server's first frame. A SessionID of 0 means
+// that the requested session is over. Copies share Password.
 type ConnectResponse struct {
 	ProtocolVersion int32
 	Timeout         int32 // granted session timeout, milliseconds
@@ -85,9 +85,9 @@ func (c ConnectResponse) Append(dst []byte) []byte {
 	return e.Buf
 }
 
-// ParseConnectResponse reads the payload of a server's first frame. Password
-// lies in payload. Bytes after the record are ignored. The error wraps
-// ErrMalformed; the record is then of no use.
+// ParseConnectResponse reads the payload of a server's first frame. Password is a
+// part of payload. Bytes after the record are ignored. The error wraps ErrMalformed;
+// the record is then invalid.
 func ParseConnectResponse(payload []byte) (ConnectResponse, error) {
 	d := NewDecoder(payload)
 	c := ConnectResponse{
@@ -103,14 +103,14 @@ func ParseConnectResponse(payload []byte) (ConnectResponse, error) {
 	return c, d.Err()
 }
 
-// maxPassword is what fits, with the rest of a connect request, into the 252
-// bytes that go-zookeeper v1.0.4 has for it.
+// maxPassword is the length of the longest password that fits, with the rest of a
+// connect request, into the 252 bytes that go-zookeeper v1.0.4 has for the request.
 const maxPassword = 252 - 28
 
-// Check returns an error that wraps ErrMalformed for a response that
-// go-zookeeper v1.0.4 would take and then break on: it makes its ping ticker
-// from the timeout, which panics below one millisecond, and can never connect
-// again with a password too long for its buffer.
+// Check returns an error that wraps ErrMalformed for a response that go-zookeeper
+// v1.0.4 would accept and then fail on. That client makes its ping ticker from the
+// timeout, which panics below one millisecond, and with a password too long for its
+// buffer it can never connect again.
 func (c ConnectResponse) Check() error {
 	if c.SessionID == 0 {
 		return nil

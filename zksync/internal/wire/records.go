@@ -6,7 +6,7 @@ const (
 	requestHeaderLen = 8
 	replyHeaderLen   = 16
 	statLen          = 68
-	aclLen           = 12 // the least: permissions and two empty strings
+	aclLen           = 12 // the minimum: permissions and two empty strings
 )
 
 // RequestHeader starts the payload of every request but connect.
@@ -23,8 +23,8 @@ func (h RequestHeader) Append(dst []byte) []byte {
 	return e.Buf
 }
 
-// ParseRequestHeader reads the header and returns the bytes after it, which lie
-// in payload. The error wraps ErrMalformed.
+// ParseRequestHeader reads the header and returns the bytes of payload after it. The
+// error wraps ErrMalformed.
 func ParseRequestHeader(payload []byte) (h RequestHeader, body []byte, err error) {
 	d := NewDecoder(payload)
 	h = RequestHeader{Xid: d.Int32(), Op: Op(d.Int32())}
@@ -35,7 +35,7 @@ func ParseRequestHeader(payload []byte) (h RequestHeader, body []byte, err error
 // when Err is CodeOK.
 type ReplyHeader struct {
 	Xid  int32
-	Zxid int64 // the last transaction the server had applied
+	Zxid int64 // the last transaction that the server had applied
 	Err  Code
 }
 
@@ -48,8 +48,8 @@ func (h ReplyHeader) Append(dst []byte) []byte {
 	return e.Buf
 }
 
-// ParseReplyHeader reads the header and returns the bytes after it, which lie in
-// payload. The error wraps ErrMalformed.
+// ParseReplyHeader reads the header and returns the bytes of payload after it. The
+// error wraps ErrMalformed.
 func ParseReplyHeader(payload []byte) (h ReplyHeader, body []byte, err error) {
 	d := NewDecoder(payload)
 	h = ReplyHeader{Xid: d.Int32(), Zxid: d.Int64(), Err: Code(d.Int32())}
@@ -66,10 +66,10 @@ func AuthRequest(dst []byte, scheme string, auth []byte) []byte {
 	return e.Buf
 }
 
-// SetRelativeZxid overwrites, in place, the zxid that a setWatches or
-// setWatches2 request says its watches are relative to. payload starts with the
-// request's header. It reports false, and leaves payload as it was, for another
-// request or one that is too short.
+// SetRelativeZxid overwrites, in place, the zxid to which the watches of a setWatches
+// or setWatches2 request are relative. payload starts with the request's header. It
+// returns false, and does not change payload, for another request or one that is too
+// short.
 func SetRelativeZxid(payload []byte, zxid int64) bool {
 	if len(payload) < requestHeaderLen+8 {
 		return false
@@ -82,9 +82,9 @@ func SetRelativeZxid(payload []byte, zxid int64) bool {
 	return false
 }
 
-// SetZxid overwrites, in place, the zxid of an answer, which payload starts
-// with the header of. It reports false, and leaves payload as it was, where that
-// is cut short.
+// SetZxid overwrites, in place, the zxid of an answer. payload starts with the
+// answer's header. It returns false, and does not change payload, if the header is cut
+// short.
 func SetZxid(payload []byte, zxid int64) bool {
 	if len(payload) < replyHeaderLen {
 		return false
@@ -93,7 +93,7 @@ func SetZxid(payload []byte, zxid int64) bool {
 	return true
 }
 
-// Stat is what ZooKeeper tells about a node. Times are milliseconds since 1970.
+// Stat is what ZooKeeper reports about a node. Times are milliseconds since 1970.
 type Stat struct {
 	Czxid          int64
 	Mzxid          int64
@@ -140,7 +140,7 @@ func (e *Encoder) Stat(s Stat) {
 	e.Int64(s.Pzxid)
 }
 
-// ACL gives an identity permissions on a node.
+// ACL grants an identity permissions on a node.
 type ACL struct {
 	Perms  int32
 	Scheme string
@@ -173,8 +173,8 @@ func (e *Encoder) ACLs(list []ACL) {
 	}
 }
 
-// MultiHeader precedes every operation in a multi and every result in its
-// reply; one with Done ends them.
+// MultiHeader stands before every operation in a multi and before every result in its
+// reply. A header with Done ends them.
 type MultiHeader struct {
 	Type Op
 	Done bool
@@ -196,7 +196,7 @@ func (e *Encoder) MultiHeader(h MultiHeader) {
 // MultiEnd appends the header that ends a multi and its reply.
 func (e *Encoder) MultiEnd() { e.MultiHeader(MultiHeader{Type: OpError, Done: true, Err: -1}) }
 
-// The types of an Event, and the one state a server sends with them.
+// The types of an Event, and the only state that a server sends with them.
 const (
 	EventCreated         int32 = 1
 	EventDeleted         int32 = 2
@@ -223,7 +223,7 @@ func (v Event) Append(dst []byte) []byte {
 }
 
 // ParseEvent reads the body of a frame with xid -1. Bytes after the record are
-// ignored. The error wraps ErrMalformed; the event is then of no use.
+// ignored. The error wraps ErrMalformed; the event is then invalid.
 func ParseEvent(body []byte) (Event, error) {
 	d := NewDecoder(body)
 	v := Event{Type: d.Int32(), State: d.Int32(), Path: d.String()}

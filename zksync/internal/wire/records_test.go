@@ -236,7 +236,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%d: %q", int32(op), s)
 		}
 	}
-	for op, want := range map[Op]string{OpCreate: "create", OpGetChildren2: "getChildren2", OpClose: "closeSession", 77: "op(77)"} {
+	for op, want := range map[Op]string{OpCreate: "create", OpGetChildren2: "getChildren2", OpClose: "closeSession", 77: "Op(77)"} {
 		if got := op.String(); got != want {
 			t.Errorf("%d: %q, want %q", int32(op), got, want)
 		}

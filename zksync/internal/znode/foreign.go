@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Foreign is how another recipe names its nodes: Prefix, followed by ZooKeeper's
-// sequence and nothing else. Such a node counts as one of Kind. The empty Prefix
-// means bare sequences. The zero value is not valid.
+// Foreign describes the nodes of another recipe: their names are Prefix, followed by
+// ZooKeeper's sequence and nothing else, and they count as nodes of Kind. The empty
+// Prefix means names that are only a sequence. The zero value is not valid.
 type Foreign struct {
 	Prefix string
 	Kind   Kind
 }
 
-// maxForeignPrefix is the length in bytes of the longest prefix that Check takes.
+// maxForeignPrefix is the length in bytes of the longest prefix that Check accepts.
 const maxForeignPrefix = 255
 
-// Check returns nil if ZooKeeper takes a node of this name and Parse does not know
+// Check returns nil if ZooKeeper accepts a node of this name and Parse does not read
 // it already, and otherwise an error that says what is wrong.
 func (f Foreign) Check() error {
 	if len(f.Prefix) > maxForeignPrefix {
@@ -40,9 +40,9 @@ func (f Foreign) Check() error {
 	return errors.New("no way to hold a lock")
 }
 
-// ParseAny is Parse, and takes the names of other recipes, too. What Parse knows
-// is read as Parse reads it; of several prefixes that fit the longest counts. A
-// name of another recipe has no GUID, whatever stands in its prefix.
+// ParseAny reads the names that Parse reads, and those of other recipes, too. Parse
+// goes first. Of several prefixes that fit, the longest counts. A name of another
+// recipe has no GUID, whatever its prefix contains.
 func ParseAny(child string, others []Foreign) (Name, bool) {
 	n, ok := Parse(child)
 	if ok || len(others) == 0 {
@@ -61,8 +61,8 @@ func ParseAny(child string, others []Foreign) (Name, bool) {
 	return n, longest >= 0
 }
 
-// Numbered reports whether the name ends as those of sequential nodes do. If
-// Parse does not know it, it may be a lock node of another recipe.
+// Numbered reports whether the name ends like that of a sequential node. If Parse
+// does not read the name, it may belong to a lock node of another recipe.
 func Numbered(child string) bool {
 	for _, n := range [...]int{10, 11} {
 		if len(child) >= n {

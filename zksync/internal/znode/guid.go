@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// GUID names one attempt to stand in line, so that its node can be found again
-// when the answer to its creation was lost. It is a UUID of version 8 (RFC 9562)
-// whose first six bytes name the process. The zero value is the GUID of nothing;
-// GUIDs compare with ==.
+// GUID names one attempt to stand in line, so that its node can be found again when
+// the answer to its creation was lost. It is a UUID of version 8 (RFC 9562) whose
+// first six bytes name the process. The zero value is the GUID of no attempt. GUIDs
+// compare with ==.
 type GUID [16]byte
 
 // processLen is how many bytes of a GUID name the process.
@@ -18,16 +18,17 @@ const processLen = 6
 // process names this process.
 var process = sync.OnceValue(newProcess)
 
-// newProcess is random, not made from a pid or an address, since containers share
-// those. Its first digit is no sequence's: Curator takes kazoo's names whole for
-// the sequence, and one below its own would be before it in line.
+// newProcess returns random bytes. It uses no pid and no address, because containers
+// share those. The first hex digit is 8 or more, which begins no sequence: Curator
+// reads a whole kazoo name as a sequence, and a smaller one than its own would stand
+// before it in line.
 func newProcess() (p [processLen]byte) {
 	rand.Read(p[:]) // never fails
 	p[0] |= 0x80
 	return p
 }
 
-// NewGUID returns a GUID that no one else has.
+// NewGUID returns a GUID that nobody else has.
 func NewGUID() GUID {
 	var g GUID
 	p := process()
@@ -44,11 +45,10 @@ func (g GUID) Ours() bool {
 	return g.own() && [processLen]byte(g[:processLen]) == p
 }
 
-// own reports whether the GUID has the form that NewGUID gives, in whatever
-// process.
+// own reports whether the GUID has the form that NewGUID gives it in any process.
 func (g GUID) own() bool { return g[6]>>4 == 8 && g[8]>>6 == 2 }
 
-// String is the dashed form of 36 characters, in lower case.
+// String returns the dashed form of 36 characters, in lower case.
 func (g GUID) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], g[0:4])
@@ -60,11 +60,11 @@ func (g GUID) String() string {
 	return string(b[:])
 }
 
-// Hex is the form of 32 hex digits, in lower case, that kazoo uses.
+// Hex returns the form that kazoo uses: 32 hex digits, in lower case.
 func (g GUID) Hex() string { return hex.EncodeToString(g[:]) }
 
-// ParseGUID reads a GUID in its dashed form of 36 characters or in 32 hex
-// digits, in upper or lower case. It returns false for anything else.
+// ParseGUID reads a GUID of 36 characters with dashes or of 32 hex digits, in upper or
+// lower case. It returns false for anything else.
 func ParseGUID(s string) (GUID, bool) {
 	var digits [32]byte
 	switch len(s) {

@@ -5,22 +5,21 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// MaxInfo is how many bytes Encode makes, at most, and AddRevoke.
+// MaxInfo is the largest number of bytes that Encode and AddRevoke return.
 const MaxInfo = 256
 
 const (
-	maxForeign = 4 << 10 // bytes that DecodeInfo looks at, at most
-	maxText    = 40      // bytes of each text
+	maxForeign = 4 << 10 // the most bytes that DecodeInfo reads
+	maxText    = 40      // the most bytes of each text
 )
 
-// Info is what a node's data tells about whoever stands in line there. It is for
-// people and tools to read; no lock decides by it. The zero value tells nothing.
+// Info describes the call that a node stands in line for. It is for people and tools
+// to read; no lock decides by it. The zero value describes nothing.
 type Info struct {
 	Identity    string // of the session: WithIdentity
 	Host        string
@@ -28,31 +27,66 @@ type Info struct {
 	OwnerID     string
 	OwnerName   string
 	TraceParent string // W3C traceparent; left out unless it is one
-	Revoke      bool   // somebody asks for the lock back
+	Revoke      bool   // somebody asks for the lock
 }
 
-// Encode returns the node's data: JSON of at most 256 bytes, without the fields
-// that are empty or false. Every text is cut to 40 bytes, and where they are too long
-// together the owner's name, then the host, then the identity are cut further;
-// never within a character. Invalid UTF-8, and characters that move a terminal's
-// cursor or turn its writing round, become U+FFFD.
+// Encode returns the node's data: JSON of at most 256 bytes, without the fields that
+// are empty or false. Each text is cut to 40 bytes. If the texts are too long
+// together, the owner's name is cut further, then the host, then the identity. A cut
+// is never within a character. Invalid UTF-8, and characters that move a terminal's
+// cursor or reverse its direction of writing, become U+FFFD.
 func (i Info) Encode() []byte {
 	i = i.clean()
-	if i.PID < 0 {
-		i.PID = 0
-	}
-	b := i.appendJSON(make([]byte, 0, MaxInfo))
-	for _, text := range []*string{&i.OwnerName, &i.Host, &i.Identity} {
+	e := encoder{payload: payload{
+		V: 1, ID: i.Identity, Host: i.Host, PID: int64(max(i.PID, 0)),
+		Owner: payloadOwner{ID: i.OwnerID, Name: i.OwnerName}, TP: i.TraceParent, Revoke: i.Revoke,
+	}}
+	e.Grow(MaxInfo)
+	b := e.encode()
+	for _, text := range []*string{&e.payload.Owner.Name, &e.payload.Host, &e.payload.ID} {
 		if len(b) <= MaxInfo {
 			break
 		}
 		*text = shorten(*text, len(b)-MaxInfo)
-		b = i.appendJSON(b[:0])
+		b = e.encode()
 	}
 	return b
 }
 
-// clean returns i with texts that can be shown and that are not too long.
+// payload is the JSON of a node's data.
+type payload struct {
+	V      int          `json:"v"`
+	ID     string       `json:"id,omitempty"`
+	Host   string       `json:"host,omitempty"`
+	PID    int64        `json:"pid,omitempty"`
+	Owner  payloadOwner `json:"owner,omitzero"`
+	TP     string       `json:"tp,omitempty"`
+	Revoke bool         `json:"revoke,omitempty"`
+}
+
+type payloadOwner struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// encoder holds all that an encoding needs beside the bytes, in one allocation.
+type encoder struct {
+	bytes.Buffer
+	payload payload
+}
+
+// encode returns the payload as JSON. The next call overwrites the result.
+func (e *encoder) encode() []byte {
+	e.Reset()
+	enc := json.NewEncoder(e)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(&e.payload); err != nil {
+		panic("zksync: " + err.Error()) // no text or number fails
+	}
+	return bytes.TrimSuffix(e.Bytes(), []byte{'\n'})
+}
+
+// clean returns i with texts that are safe to show and not too long.
 func (i Info) clean() Info {
 	for _, text := range []*string{&i.Identity, &i.Host, &i.OwnerID, &i.OwnerName} {
 		*text = cleanText(*text)
@@ -63,52 +97,8 @@ func (i Info) clean() Info {
 	return i
 }
 
-// appendJSON appends i, which is clean, as JSON.
-func (i Info) appendJSON(b []byte) []byte {
-	b = append(b, `{"v":1`...)
-	b = appendField(b, ',', "id", i.Identity)
-	b = appendField(b, ',', "host", i.Host)
-	if i.PID != 0 {
-		b = append(b, `,"pid":`...)
-		b = strconv.AppendInt(b, int64(i.PID), 10)
-	}
-	if i.OwnerID != "" || i.OwnerName != "" {
-		b = append(b, `,"owner":`...)
-		between := byte('{')
-		if i.OwnerID != "" {
-			b = appendField(b, between, "id", i.OwnerID)
-			between = ','
-		}
-		b = appendField(b, between, "name", i.OwnerName)
-		b = append(b, '}')
-	}
-	b = appendField(b, ',', "tp", i.TraceParent)
-	if i.Revoke {
-		b = append(b, revokeMember...)
-	}
-	return append(b, '}')
-}
-
-// appendField appends a member whose text has no control characters: only two
-// characters need an escape.
-func appendField(b []byte, before byte, key, text string) []byte {
-	if text == "" {
-		return b
-	}
-	b = append(b, before, '"')
-	b = append(b, key...)
-	b = append(b, `":"`...)
-	for i := range len(text) {
-		if text[i] == '"' || text[i] == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, text[i])
-	}
-	return append(b, '"')
-}
-
-// shorten cuts characters off the end of text until its JSON is at least by
-// bytes shorter, or nothing is left.
+// shorten cuts characters off the end of text until its JSON is shorter by at least
+// the given number of bytes, or nothing is left.
 func shorten(text string, by int) string {
 	for by > 0 && text != "" {
 		r, n := utf8.DecodeLastRuneInString(text)
@@ -121,7 +111,7 @@ func shorten(text string, by int) string {
 	return text
 }
 
-// cleanText makes text fit to be shown, in at most maxText bytes.
+// cleanText returns a text that is safe to show, of at most maxText bytes.
 func cleanText(text string) string {
 	ok := len(text) <= maxText
 	for i := 0; ok && i < len(text); i++ {
@@ -143,15 +133,15 @@ func cleanText(text string) string {
 	return string(b)
 }
 
-// unshowable reports whether r is a control character, a line separator or one
-// that changes the direction of what follows.
+// unshowable reports whether r is a control character, a line separator, or a
+// character that changes the direction of the text after it.
 func unshowable(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// isTraceParent reports whether s is a W3C traceparent of the length of version
-// 00: version, trace, parent and flags in lower-case hex, where the version is
-// not ff and neither trace nor parent is all zeros.
+// isTraceParent reports whether s is a W3C traceparent with the length of version 00:
+// version, trace, parent and flags in lower-case hex. The version must not be ff, and
+// neither trace nor parent may be all zeros.
 func isTraceParent(s string) bool {
 	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return false
@@ -166,26 +156,15 @@ func isTraceParent(s string) bool {
 	return s[:2] != "ff" && strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
 }
 
-// DecodeInfo reads a node's data. It returns false for what is not such a
-// payload of version 1: other people's data, more than 4 KiB, JSON of another
-// shape. What it returns is fit to be shown: texts are cut, and characters
-// replaced, as Encode does it, and a TraceParent is well formed or empty.
+// DecodeInfo reads a node's data. It returns false for data that is no payload of
+// version 1: data of other programs, more than 4 KiB, or JSON of another shape. The
+// result is safe to show: texts are cut, and characters replaced, as Encode does it,
+// and the TraceParent is well formed or empty.
 func DecodeInfo(data []byte) (Info, bool) {
 	if len(data) > maxForeign {
 		return Info{}, false
 	}
-	var p struct {
-		V     int    `json:"v"`
-		ID    string `json:"id"`
-		Host  string `json:"host"`
-		PID   int64  `json:"pid"`
-		Owner struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-		} `json:"owner"`
-		TP     string `json:"tp"`
-		Revoke bool   `json:"revoke"`
-	}
+	var p payload
 	if err := json.Unmarshal(data, &p); err != nil || p.V != 1 || p.PID < 0 || p.PID > math.MaxInt {
 		return Info{}, false
 	}
@@ -200,17 +179,17 @@ func DecodeInfo(data []byte) (Info, bool) {
 	}.clean(), true
 }
 
-// RevokeWord asks the holder of the node it is written to to let go; it is
-// Curator's.
+// RevokeWord is Curator's word. Written to a node, it asks the holder to release the
+// lock.
 const RevokeWord = "__REVOKE__"
 
-// revokeMember asks the same beside the name of the holder.
+// revokeMember asks the same, and leaves the name of the holder in place.
 const revokeMember = `,"revoke":true`
 
-// AddRevoke returns a node's data with "revoke":true added as its last member.
-// It returns false for data that DecodeInfo does not read. Members that this
-// version does not know are kept, unless the result would be longer than Encode
-// may make it: then it is encoded anew, and texts are cut as Encode cuts them.
+// AddRevoke returns a node's data with "revoke":true added as its last member. It
+// returns false for data that DecodeInfo does not read. Members that this version does
+// not know are kept, unless the result would be longer than MaxInfo: then the data is
+// encoded again, and texts are cut as Encode cuts them.
 func AddRevoke(data []byte) ([]byte, bool) {
 	i, ok := DecodeInfo(data)
 	if !ok {
@@ -224,9 +203,9 @@ func AddRevoke(data []byte) ([]byte, bool) {
 	return slices.Concat(object[:len(object)-1], []byte(revokeMember), []byte{'}'}), true
 }
 
-// IsRevoke reports whether a node's data asks its holder to let go: a payload
-// with "revoke":true, or Curator's word "__REVOKE__", or "unlock", and nothing
-// around it.
+// IsRevoke reports whether a node's data asks the holder to release the lock: it is a
+// payload with "revoke":true, Curator's word "__REVOKE__", or the word "unlock", and
+// nothing else.
 func IsRevoke(data []byte) bool {
 	if string(data) == RevokeWord || string(data) == "unlock" {
 		return true

@@ -17,10 +17,10 @@ const (
 	Permit                    // permits of a semaphore: "permit-<weight>of<limit>-", 1 <= weight <= limit
 )
 
-// Alone reports whether the holder of a lock of the kind holds it beside nobody.
+// Alone reports whether a lock of the kind has one holder at a time.
 func (k Kind) Alone() bool { return k == Exclusive || k == Write }
 
-// String is "exclusive", "write", "read", "permit" or "kind(9)".
+// String returns "exclusive", "write", "read", "permit" or "kind(9)".
 func (k Kind) String() string {
 	switch k {
 	case Exclusive:
@@ -35,21 +35,23 @@ func (k Kind) String() string {
 	return "kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Form tells whose way of writing a name is, for showing. The zero value,
-// FormOther, is a name with a marker and a sequence but no GUID in a known form.
+// Form says which library writes names like this; it is for display. The zero value,
+// FormOther, is a name with a marker and a sequence but without a GUID in a known
+// form.
 type Form uint8
 
 // The forms.
 const (
 	FormOther   Form = iota
-	FormOwn          // this library's, in whatever process
+	FormOwn          // this library's, made by any process
 	FormCurator      // "_c_<dashed uuid>-": Curator's protected nodes
 	FormZKLock       // "_c_<32 hex>-": go-zookeeper's Lock
 	FormKazoo        // "<32 hex>__lock__", "<32 hex>__rlock__"
-	FormForeign      // of a recipe that the lock was told of: see Foreign
+	FormForeign      // of a recipe that the program has named: see Foreign
 )
 
-// String is "other", "zksync", "curator", "zk.Lock", "kazoo", "foreign" or "form(9)".
+// String returns "other", "zksync", "curator", "zk.Lock", "kazoo", "foreign" or
+// "form(9)".
 func (f Form) String() string {
 	switch f {
 	case FormOther:
@@ -73,8 +75,8 @@ const (
 	permit    = "permit-"
 )
 
-// markers precede the sequence. No marker ends in another one, so that the last
-// one in a name is not ambiguous.
+// markers stand before the sequence. No marker ends in another one, so that the last
+// marker in a name is not ambiguous.
 var markers = [...]struct {
 	text string
 	kind Kind
@@ -88,8 +90,7 @@ var markers = [...]struct {
 }
 
 // Prefix returns the name of a node of the kind, to which ZooKeeper adds the
-// sequence. It panics for Permit, which needs PermitPrefix, and for what is no
-// kind.
+// sequence. It panics for Permit, which needs PermitPrefix, and for an invalid kind.
 func Prefix(kind Kind, g GUID) string {
 	switch kind {
 	case Exclusive:
@@ -103,8 +104,8 @@ func Prefix(kind Kind, g GUID) string {
 }
 
 // PermitPrefix returns the name of a node that asks for weight of a semaphore's
-// limit permits, to which ZooKeeper adds the sequence. Weight is from 1 to limit,
-// or Parse does not know the name again.
+// limit permits, to which ZooKeeper adds the sequence. The weight must be from 1 to
+// limit: otherwise Parse does not read the name.
 func PermitPrefix(g GUID, weight, limit int64) string {
 	return protected + g.String() + "-" + permit + strconv.FormatInt(weight, 10) + "of" + strconv.FormatInt(limit, 10) + "-"
 }
@@ -113,7 +114,7 @@ func PermitPrefix(g GUID, weight, limit int64) string {
 // ZooKeeper adds the sequence.
 func KazooPrefix(g GUID) string { return g.Hex() + "__lock__" }
 
-// Name is the parsed name of a lock node. The zero value is no name.
+// Name is the parsed name of a lock node. The zero value stands for no name.
 type Name struct {
 	Raw     string // as ZooKeeper lists it
 	Kind    Kind
@@ -125,10 +126,10 @@ type Name struct {
 	Limit   int64 // of a permit
 }
 
-// Parse reads the name of a child. It returns false for every name that is not a
-// lock node's, which a lock ignores: one without a marker, or whose last marker
-// is not directly followed by a sequence as ZooKeeper writes it and nothing
-// else. As in Curator the last marker decides, whatever stands before it.
+// Parse reads the name of a child. It returns false for every name that is not a lock
+// node's; a lock ignores that child. Such a name has no marker, or its last marker is
+// not directly followed by a sequence, as ZooKeeper writes it, and nothing else. As in
+// Curator the last marker decides, whatever stands before it.
 func Parse(child string) (Name, bool) {
 	end, kind, marker := -1, Kind(0), ""
 	for _, m := range markers {
@@ -173,10 +174,10 @@ func parseAmount(s string) (int64, bool) {
 	return v, err == nil
 }
 
-// parseSeq reads a sequence: exactly what ZooKeeper writes, which is Java's
-// String.format("%010d", int). That is ten characters, with the sign among them,
-// and eleven below -999999999. A name with any other number was made by hand: it
-// would count as first in line for ever, since no session removes it.
+// parseSeq reads a sequence exactly as ZooKeeper writes it, by Java's
+// String.format("%010d", int): ten characters, the sign included, and eleven below
+// -999999999. A name with any other number was made by hand. It would be first in
+// line for ever, because no session removes it.
 func parseSeq(s string) (int64, bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	switch {
@@ -197,7 +198,7 @@ func parseSeq(s string) (int64, bool) {
 	return v, true
 }
 
-// parseGUID reads the GUID out of what stands before the marker.
+// parseGUID reads the GUID in head, the part of the name before the marker.
 func parseGUID(head, marker string) (g GUID, form Form, ok bool) {
 	if rest, found := strings.CutPrefix(head, protected); found {
 		if len(rest) > 36 && rest[36] == '-' {
@@ -218,7 +219,8 @@ func parseGUID(head, marker string) (g GUID, form Form, ok bool) {
 	return GUID{}, FormOther, false
 }
 
-// ownOr tells our GUIDs from the random ones (version 4) of the others.
+// ownOr returns FormOwn for our GUIDs, and other for the random ones (version 4) of
+// other libraries.
 func ownOr(g GUID, other Form) Form {
 	if g.own() {
 		return FormOwn

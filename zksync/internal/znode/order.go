@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// LastSeq is the highest sequence that a node of ours may have. ZooKeeper's
-// counter ends, or starts again below zero, not far above it; then earlier no
-// longer means smaller.
+// LastSeq is the highest sequence that a node of ours may have. Not far above it
+// ZooKeeper's counter ends, or starts again below zero: from then on an earlier node
+// may have a larger number.
 const LastSeq = math.MaxInt32 - 1000
 
-// Sort puts names into the order of the line: by sequence, as numbers. Where two
-// have the same one, a read node comes after the others, and then the whole name
-// decides, so that everyone sees the same line.
+// Sort puts names into the order of the line: by sequence, as numbers. Among equal
+// sequences read nodes come last, and then the whole name decides, so that every
+// process sees the same line.
 func Sort(names []Name) { slices.SortFunc(names, compare) }
 
 func compare(a, b Name) int {
@@ -31,13 +31,13 @@ func late(n Name) int {
 	return 0
 }
 
-// Exhausted reports whether the sequence of line[own] proves nothing: it is
-// negative, above LastSeq, or another one's too. A write and a read node with
-// one sequence are not a tie but one session on its way from writing to reading;
-// a recipe made by hand has no such step, so that one of its nodes is a tie.
-// Other nodes' numbers do not matter, however high: anyone can make a child with
-// the highest. An own that is not an index of line counts as exhausted. The
-// order of line does not matter.
+// Exhausted reports whether the sequence of line[own] proves nothing: it is negative,
+// it is above LastSeq, or another node has the same one. A write node and a read node
+// with one sequence are no tie: they belong to one session on its way from writing to
+// reading. A recipe made by hand has no such step, so that its node is a tie. The
+// numbers of other nodes do not matter, however high: any program can make a child
+// with the highest. If own is not an index of line, the result is true. The order of
+// line does not matter.
 func Exhausted(line []Name, own int) bool {
 	if own < 0 || own >= len(line) {
 		return true

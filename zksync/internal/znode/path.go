@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPath is the length in bytes of the longest path that ValidPath takes.
+// MaxPath is the length in bytes of the longest path that ValidPath accepts.
 const MaxPath = 2048
 
-// ValidPath returns nil if a lock can live at path, and otherwise an error that
-// says what is wrong with it. A path is absolute, has no empty, "." or ".."
-// element and no "/" at its end, is valid UTF-8 of at most MaxPath bytes, and
-// has only characters that every part of ZooKeeper takes: no control characters,
-// nothing of U+E000 to U+F8FF or U+FFF0 to U+FFFF, and nothing above, since the
-// server refuses what takes two units in UTF-16. The root and all below
-// "/zookeeper" are not for locks.
+// ValidPath returns nil if a lock can have the path, and otherwise an error that says
+// what is wrong with it. A valid path is absolute, has no empty, "." or ".." element
+// and no "/" at its end, and is valid UTF-8 of at most MaxPath bytes. It has only
+// characters that every part of ZooKeeper accepts: no control characters, nothing from
+// U+E000 to U+F8FF or from U+FFF0 to U+FFFF, and nothing above, because the server
+// refuses characters that take two units in UTF-16. The root, "/zookeeper" and all
+// paths below that are not for locks.
 func ValidPath(path string) error {
 	switch {
 	case path == "":
@@ -59,12 +59,12 @@ const (
 	keptOfLong = 128 // bytes kept, at most, of one that would be longer
 )
 
-// EscapeElement turns any string into one valid element of a path of at most 255
-// bytes. Different strings give different elements. ASCII letters and digits and
-// any of "-_.~:@=+," stay as they are; every other byte becomes "%" and two hex
-// digits. The empty string is "%", and "." and ".." have their dots escaped. A
-// string that would become longer than 255 bytes is its beginning, "%~" and the
-// SHA-256 of the whole.
+// EscapeElement turns any string into one valid element of a path, of at most 255
+// bytes. Different strings give different elements. ASCII letters, digits and the
+// characters of "-_.~:@=+," stay the same; every other byte becomes "%" and two hex
+// digits. The empty string becomes "%", and the dots of "." and ".." are escaped. A
+// string that would become longer than 255 bytes becomes its beginning, "%~" and the
+// SHA-256 of the whole string.
 func EscapeElement(name string) string {
 	switch name {
 	case "":
@@ -100,7 +100,7 @@ func EscapeElement(name string) string {
 	return string(b)
 }
 
-// width is the number of bytes that c becomes.
+// width returns the number of bytes that c becomes.
 func width(c byte) int {
 	if plain(c) {
 		return 1
