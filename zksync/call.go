@@ -216,7 +216,7 @@ func (c *call) Blocked(b local.Peer) {
 	if b.Stat.Ctime != 0 {
 		p.Since = time.UnixMilli(b.Stat.Ctime)
 	}
-	if i, ok := znode.DecodeInfo(b.Data); ok {
+	if i, ok := decodeInfo(b.Data); ok {
 		p.Identity, p.Host, p.PID = i.Identity, i.Host, i.PID
 		p.OwnerID, p.OwnerName, p.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
 	}
@@ -225,6 +225,14 @@ func (c *call) Blocked(b local.Peer) {
 		p.OwnerID, p.OwnerName, p.TraceParent = o.Name.OwnerID, o.Name.Owner, b.Trace
 	}
 	s.cfg.tracer.Blocked(c.ctx, p)
+}
+
+// decodeInfo is znode.DecodeInfo, and costs nothing without data.
+func decodeInfo(data []byte) (znode.Info, bool) {
+	if len(data) == 0 {
+		return znode.Info{}, false
+	}
+	return znode.DecodeInfo(data)
 }
 
 // holding is a holding of the lock, as the tracer is told of it.
@@ -256,19 +264,28 @@ func (c *call) startHold(ctx context.Context) {
 	}
 	h.mu.Lock()
 	h.ctx, h.started = ctx, true
-	ended := h.ended
+	ended := h.ended.Reason != ""
 	h.mu.Unlock()
-	if f := tr.HoldEnd; ended.Reason != "" && f != nil {
-		c.s.events.push(func() { c.s.hook(func() { f(ctx, c.acq, ended) }) })
+	if ended && tr.HoldEnd != nil {
+		c.s.events.push(c.endHold)
 	}
+}
+
+// endHold runs HoldEnd.
+func (c *call) endHold() {
+	h := &c.holding
+	h.mu.Lock()
+	ctx, e := h.ctx, h.ended
+	h.mu.Unlock()
+	defer c.s.caught()
+	c.s.cfg.tracer.HoldEnd(ctx, c.acq, e)
 }
 
 // Ended notes how the holding has ended. What it returns tells the tracer, if
 // HoldStart has run; otherwise startHold does so after HoldStart. Close waits for that.
 func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
 	s := c.s
-	f := s.cfg.tracer.HoldEnd
-	if f == nil {
+	if s.cfg.tracer.HoldEnd == nil {
 		return nil
 	}
 	e := Ending{Reason: EndUnlocked, Err: why, Held: held}
@@ -288,11 +305,10 @@ func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
 	if !h.started {
 		return nil
 	}
-	ctx := h.ctx
 	s.events.begin()
 	return func() {
 		defer s.events.end()
-		s.hook(func() { f(ctx, c.acq, e) })
+		c.endHold()
 	}
 }
 

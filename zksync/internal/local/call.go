@@ -114,13 +114,17 @@ func (c *Call) Granted() bool { return c.holder != nil }
 type group struct {
 	Want   // of the call that made it
 	calls  []*Call
-	ticket *Ticket // that will serve it; nil: none yet, or that of the present holder
-	front  bool    // it may stand in ZooKeeper's line
-	adds   bool    // of a permit in front: its node adds to what stands in the line
+	first  [1]*Call // calls begins with, so that a single call takes no memory for them
+	ticket *Ticket  // that will serve it; nil: none yet, or that of the present holder
+	front  bool     // it may stand in ZooKeeper's line
+	adds   bool     // of a permit in front: its node adds to what stands in the line
 	elem   *list.Element
 }
 
 func (g *group) add(c *Call) {
+	if g.calls == nil {
+		g.calls = g.first[:0]
+	}
 	c.group, c.index = g, len(g.calls)
 	g.calls = append(g.calls, c)
 }
