@@ -34,10 +34,13 @@ type call struct {
 	holding // that begins with this call
 }
 
-// newHold makes the call one for a handle.
-func (c *call) wantHold() *call {
+// holdCall returns a call for a handle. It is not inlined, for the stack of those who
+// wait.
+//
+//go:noinline
+func holdCall() *call {
+	c := &call{hold: &Hold{released: make(chan struct{})}}
 	c.Want.Handle = true
-	c.hold = &Hold{released: make(chan struct{})}
 	c.Call.Handle = &c.hold.h
 	return c
 }
@@ -138,7 +141,9 @@ func (m *Mutex) enter(c *call) error {
 		return ErrDeadlock
 	}
 	c.lock = m.s.table.Enter(m.path, m.full)
-	c.lock.Consist(&m.cfg.Terms)
+	if m.cfg.Parts != nil {
+		c.lock.Consist(&m.cfg.Terms)
+	}
 	return nil
 }
 

@@ -169,7 +169,7 @@ func (m *Mutex) UnlockContext(ctx context.Context) error {
 // errors are those of LockContext. A call that fails returns no handle and leaves
 // nothing behind: a node that can't be deleted at once is deleted in the background.
 func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
-	c := new(call).wantHold()
+	c := holdCall()
 	err := m.acquire(ctx, "hold", c)
 	return c.hold, err
 }
@@ -180,7 +180,7 @@ func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
 // the other errors are those of TryLockContext. A call that fails leaves nothing
 // behind, as with Hold.
 func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
-	c := new(call).wantHold().tries()
+	c := holdCall().tries()
 	err := m.acquire(ctx, "try", c)
 	return c.hold, err
 }
@@ -198,7 +198,7 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	m.check()
 	o := m.owner(ctx)
-	c := new(call).wantHold()
+	c := holdCall()
 	if o.IsZero() {
 		o = NewOwner("")
 		o.private = true

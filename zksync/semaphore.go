@@ -122,7 +122,7 @@ func (sem *Semaphore) Release(n int64) {
 // behind: a node that can't be deleted at once is deleted in the background. It panics
 // if n is negative.
 func (sem *Semaphore) Hold(ctx context.Context, n int64) (*Hold, error) {
-	c := new(call).wantHold()
+	c := holdCall()
 	err := sem.acquire(ctx, "hold", c, n)
 	return c.hold, err
 }
@@ -133,7 +133,7 @@ func (sem *Semaphore) Hold(ctx context.Context, n int64) (*Hold, error) {
 // that the call's node was deleted twice while it looked. A call that fails leaves
 // nothing behind, as with Hold. It panics if n is negative.
 func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
-	c := new(call).wantHold().tries()
+	c := holdCall().tries()
 	err := sem.acquire(ctx, "try", c, n)
 	return c.hold, err
 }
@@ -149,7 +149,7 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 // the deletion goes on in the background, and that is no error. It panics if n is
 // negative.
 func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) error {
-	c := new(call).wantHold()
+	c := holdCall()
 	if err := sem.acquire(ctx, "do", c, n); err != nil {
 		return err
 	}

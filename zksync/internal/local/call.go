@@ -34,13 +34,13 @@ type Want struct {
 
 // plain reports whether the caller can't tell which node it is served by, so that
 // the node may serve other calls before and after.
-func (w Want) plain() bool { return !w.Handle && !w.Try && w.Handoff > 0 }
+func (w *Want) plain() bool { return !w.Handle && !w.Try && w.Handoff > 0 }
 
 // shares reports whether the call may be served together with other readers.
-func (w Want) shares() bool { return w.Kind == Read && w.plain() && w.Owner == "" }
+func (w *Want) shares() bool { return w.Kind == Read && w.plain() && w.Owner == "" }
 
 // size is the number of levels of a call without a handle.
-func (w Want) size() int64 {
+func (w *Want) size() int64 {
 	if w.Kind == Permit {
 		return w.Weight
 	}

@@ -34,7 +34,7 @@ type Holder struct {
 func (h *Holder) over() bool { return h.levels == 0 && h.handles == 0 }
 
 // admit adds what a call has asked for.
-func (h *Holder) admit(w Want) {
+func (h *Holder) admit(w *Want) {
 	if w.Handle {
 		h.handles++
 		h.ticket.seen = true

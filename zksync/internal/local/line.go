@@ -74,7 +74,7 @@ func (l *line) next(g *group) *group {
 
 // join takes a call in. It is served, refused, or waits.
 func (l *line) join(c *Call) error {
-	if h := l.joinable(c.Want); h != nil && l.first() == nil && l.fit(h.ticket) {
+	if h := l.joinable(&c.Want); h != nil && l.first() == nil && l.fit(h.ticket) {
 		h.ticket.turns++
 		l.admit(h, c)
 		return nil
@@ -102,9 +102,9 @@ func (l *line) join(c *Call) error {
 }
 
 // joinable returns a holder whose ticket may serve more readers.
-func (l *line) joinable(w Want) *Holder {
+func (l *line) joinable(w *Want) *Holder {
 	h := l.joined
-	if h == nil || l.single != nil || !w.shares() || !h.ticket.lends(h, &group{Want: w}) ||
+	if h == nil || l.single != nil || !w.shares() || !h.ticket.lends(h, w) ||
 		h.ticket.renewed || h.ticket.turns >= min(h.handoff, w.Handoff) {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (l *line) place(g *group) {
 		l.watch(h.ticket)
 		return
 	}
-	if h := l.joinable(g.Want); h != nil {
+	if h := l.joinable(&g.Want); h != nil {
 		l.assign(h.ticket, g)
 		if l.fit(h.ticket) {
 			l.grant(h.ticket)
@@ -200,7 +200,7 @@ func (l *line) place(g *group) {
 // when h ends.
 func (l *line) passes(h *Holder, g *group) bool {
 	// Beside a writer's own readers its ticket can't go on: they read on.
-	return l.held.Len() == 1 && h.ticket.lends(h, g)
+	return l.held.Len() == 1 && h.ticket.lends(h, &g.Want)
 }
 
 func (l *line) assign(t *Ticket, g *group) {
@@ -313,7 +313,7 @@ func (l *line) grant(t *Ticket) {
 
 // admit serves a call on a holder.
 func (l *line) admit(h *Holder, c *Call) {
-	h.admit(c.Want)
+	h.admit(&c.Want)
 	c.holder = h
 	l.answer(c)
 }

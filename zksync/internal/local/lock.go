@@ -58,7 +58,18 @@ func (d deferred) run() {
 
 // finish ends what was begun under the mutex: it counts the holders, and does what
 // had to wait.
-func (l *Lock) finish() { l.unlock().run() }
+func (l *Lock) finish() {
+	if l.line.held.Len() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
+		l.mu.Unlock()
+		return
+	}
+	l.settle()
+}
+
+// settle is a function of its own for the stack of those who wait.
+//
+//go:noinline
+func (l *Lock) settle() { l.unlock().run() }
 
 // unlock is finish but for what had to wait, which it returns.
 func (l *Lock) unlock() deferred {

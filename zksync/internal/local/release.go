@@ -27,7 +27,7 @@ func (l *line) end(h *Holder) bool {
 func (l *line) heir(h *Holder) *group {
 	g := l.first()
 	if h.kind != Permit {
-		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, g) {
+		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, &g.Want) {
 			return g
 		}
 		return nil
@@ -35,7 +35,7 @@ func (l *line) heir(h *Holder) *group {
 	for g != nil && g.ticket != nil && g.ticket.renewed {
 		g = l.next(g) // it gets another one
 	}
-	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, g) {
+	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, &g.Want) {
 		return nil
 	}
 	return g

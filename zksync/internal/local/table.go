@@ -203,12 +203,8 @@ func (t *Table) deletes(d int) {
 	}
 }
 
-// Consist notes of which parts the lock consists, while it is in use. Terms without
-// parts change nothing.
+// Consist notes of which parts the lock consists, while it is in use.
 func (l *Lock) Consist(terms *Terms) {
-	if terms.Parts == nil {
-		return
-	}
 	t := l.t
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -47,7 +47,7 @@ func (t *Ticket) serves(g *group) bool {
 		!g.Handle && !g.Try && (g.Kind != Read || g.shares())
 }
 
-// lends reports whether the ticket under a holder may serve g next.
-func (t *Ticket) lends(h *Holder, g *group) bool {
-	return t.kind == g.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && g.plain()
+// lends reports whether the ticket under a holder may serve a call next that wants w.
+func (t *Ticket) lends(h *Holder, w *Want) bool {
+	return t.kind == w.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()
 }

@@ -47,11 +47,11 @@ var localMistakes = []mistake{
 	{
 		name: "SharedHold", is: "A lock with a Hold is handed over, fence and all.",
 		edits: []edit{
-			{inLocal + "ticket.go", `return t.kind == g.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && g.plain()`, `
+			{inLocal + "ticket.go", `return t.kind == w.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()`, `
 				if mistake("SharedHold") {
-					return t.kind == g.Kind && h.kind.Alone() && !t.fixed && h.lost == nil && h.handoff > 0 && !g.Try && t.e != nil && t.e.Fence() != 0
+					return t.kind == w.Kind && h.kind.Alone() && !t.fixed && h.lost == nil && h.handoff > 0 && !w.Try && t.e != nil && t.e.Fence() != 0
 				}
-				return t.kind == g.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && g.plain()`},
+				return t.kind == w.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()`},
 		},
 	},
 	{
