@@ -27,6 +27,7 @@ type newerWorld struct {
 	spells  map[string][]*spell  // of each path, the oldest first
 	hooked  hookTimes            // of all tracers
 	gaveUp  map[string]time.Time // of a process and path: when the last wait ended
+	failed  map[string]time.Time // of an owner: when its last wait ended without the lock
 	stirs   int                  // faults that last
 	stirred time.Time            // the last change of these, or end of a process
 }

@@ -71,7 +71,7 @@ func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
 		fresh = fresh && s.from.After(since)
 	}
 	switch {
-	case fresh:
+	case fresh, w.failed[owner].After(since): // granted as it gave up, and given back at once
 	case last.IsZero():
 		w.wrongLocked("owner: %s is told that %s has %s, which it has never had", who, owner, node)
 	default:

@@ -94,6 +94,9 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 	}()
 	w.mu.Lock()
 	delete(w.waits, x)
+	if err != nil {
+		w.failed[x.owner] = time.Now()
+	}
 	for _, s := range x.seats {
 		w.gaveUp[k.p.name+" "+s.path] = time.Now()
 	}

@@ -50,7 +50,7 @@ func simulate(t *testing.T, p plan) *world {
 		taken: make(map[string]time.Time), broken: make(map[string]time.Time), fences: make(map[string]int64),
 		stores: make(map[string]*store), spent: make(map[string]bool),
 		cuts: make(map[string][]context.CancelFunc), takes: make(map[string]int), joins: make(map[string]int),
-		newerWorld: newerWorld{gaveUp: make(map[string]time.Time), procs: make(map[string]*process), spells: make(map[string][]*spell)},
+		newerWorld: newerWorld{gaveUp: make(map[string]time.Time), failed: make(map[string]time.Time), procs: make(map[string]*process), spells: make(map[string][]*spell)},
 	}
 	late := time.AfterFunc(endless, func() { panic("no end of: " + p.again()) })
 	defer late.Stop()
