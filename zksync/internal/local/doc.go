@@ -1,6 +1,18 @@
-// Package local is the half of a lock that lives in this process: who waits for the
-// lock here, who holds it, and which node in ZooKeeper's line serves whom. So far it
-// is the part that decides, the line; package zksync does not use it yet.
+// Package local is the half of a lock that lives in this process: which calls wait for
+// the lock here, which hold it, and which node in ZooKeeper's line serves whom.
+//
+//	zksync.Mutex ...      a call: what it wants, and whom to tell
+//	      |
+//	    Table             the locks of a session that are in use
+//	      |
+//	    Lock              a mutex, and the hands that act: goroutines, requests, watches
+//	      |
+//	    line              decides, and does nothing else
+//	      :
+//	  queue.Entry         a node in ZooKeeper's line
+//
+// The line is a plain data structure: it knows no mutex, time, context, request or
+// function of the program. It is told what has happened, and calls its hands.
 //
 // The words:
 //
@@ -15,9 +27,15 @@
 //   - A hand-over gives the ticket of a holder to the next group without a turn in
 //     ZooKeeper's line. Its budget bounds how many may follow each other while
 //     somebody waits elsewhere.
+//   - The front is the groups that may hold next: the first one, the readers that
+//     follow a reader, or the permits that could be granted together. Only they have
+//     tickets.
+//   - The cleaner has every entry until its nodes are known to be gone.
 //
 // What always holds:
 //
+//   - Lock.mu is held over no request, and over no function of the program. The table's
+//     mutex, the cleaner's and the connection's may be taken after it, never before.
 //   - Either one live holder holds alone, beside nobody but its own owner's readers,
 //     or none does.
 //   - Each group in front has a ticket, or waits for the holder's. Each ticket on its
@@ -25,10 +43,15 @@
 //   - A ticket whose fence was shown serves one owner, once.
 //   - Lost levels are given back first, then the newest.
 //   - A call is answered once, and nobody who came earlier and can't be beside it
-//     waits longer.
+//     waits longer. A grant that races with the end of its call is undone, and the next
+//     call is woken, before Acquire returns.
 //   - A lost holder that was alone keeps its place in this process until its levels
 //     have been given back, and holds up nobody elsewhere.
+//   - When holders are lost, the contexts of all end first. The deletion of a node, and
+//     whatever the program is told, comes after that.
+//   - A lock is in the table as long as a call, a holder or a goroutine uses it.
 //
-// The tests check these in random programs, and in small worlds that are explored to
-// the end. ZKSYNC_LONG=1 explores worlds of three calls, which takes minutes.
+// The tests play random programs against the line, and explore small worlds to the
+// end. With ZKSYNC_LONG=1 they explore worlds of three calls, which takes minutes, and
+// check that an edit of the line which breaks one of the rules is found.
 package local

@@ -131,6 +131,7 @@ func explore(wants []Want, left bounds) (states int, bad string) {
 				tries = tries[:len(tries)-1]
 				next := x.clone()
 				next.choose = s.choose
+				next.event++
 				next.events()[i](next)
 				for k, n := range s.more { // other answers than the first
 					for a := 1; a < n; a++ {

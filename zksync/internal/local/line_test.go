@@ -11,6 +11,7 @@ import (
 // steps plays a random event; calm: nobody comes or gives up, and nothing breaks.
 func (w *world) step(r *rand.Rand, permits, calm bool) {
 	l := w.line
+	w.event++
 	switch n := r.IntN(9); {
 	case n == 0 && !calm:
 		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0}

@@ -23,7 +23,8 @@ type world struct {
 	again        map[*Ticket]bool // stood in line again, behind those who came later
 	count        map[*Ticket]int  // hand-overs since nobody else was known to wait
 	most         map[*Ticket]int  // the largest budget of those it served
-	users        map[*Ticket]int  // calls that were served on it
+	event        int              // counts what has happened
+	last         map[*Ticket]int  // the event of its last hand-over
 	handed       int
 	bad          string
 	wantsPermits bool
@@ -41,7 +42,7 @@ const worldLimit = 3
 
 func newWorld(choose func(n int) int) *world {
 	w := &world{choose: choose, mustbe: map[*Ticket]bool{}, back: map[*Call]bool{}, again: map[*Ticket]bool{}, answered: map[*Call]int{},
-		count: map[*Ticket]int{}, most: map[*Ticket]int{}, users: map[*Ticket]int{}}
+		count: map[*Ticket]int{}, most: map[*Ticket]int{}, last: map[*Ticket]int{}}
 	w.line = &line{hands: w}
 	return w
 }
@@ -116,6 +117,10 @@ func (w *world) answer(c *Call) {
 	}
 	t := c.holder.ticket
 	w.most[t] = max(w.most[t], c.Handoff)
+	if t.used && !c.enters && w.last[t] != w.event { // those of a group count as one
+		w.count[t]++
+		w.last[t] = w.event
+	}
 }
 
 // inOrder checks that nobody waits who came earlier and could not be beside c.
@@ -282,11 +287,11 @@ func (w *world) renewal(t *Ticket, well bool) {
 	}
 	if err == nil {
 		n.weight = t.weight
-		if w.mustbe[t] {
-			w.count[t] = 0
-		}
 		was := w.line.held.Len()
 		w.turn(t)
+		if w.mustbe[t] {
+			w.count[t] = 0 // nobody else was in line
+		}
 		if w.line.held.Len() != was {
 			w.handed++
 		}

@@ -1,0 +1,122 @@
+package local
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edits are deliberate mistakes: each breaks a rule of the line.
+var edits = []struct{ rule, file, text, errs string }{
+	{"one live holder holds alone", "line.go",
+		`case h.kind.Alone():
+		l.single = h`, `case h.kind.Alone() && h.kind != Write:
+		l.single = h`},
+	{"a holder that can't be is lost before there is another", "line.go",
+		`for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {`,
+		`for h := l.contradicted(t); h != nil && t.moving && h.owner != ""; h = l.contradicted(t) {`},
+	{"each group in front has a ticket", "line.go",
+		`if g := l.first(); g != nil && g.front && g.ticket == nil {`, `if g := l.first(); g != nil && g.front && g.ticket == nil && g.Kind != Write {`},
+	{"a ticket serves a group in front, or leaves", "release.go",
+		`	if t != nil {
+		l.reuse(t, then)
+	}
+	l.settle()
+}
+
+// failed`, `	if t != nil && then != nil {
+		l.reuse(t, then)
+	}
+	l.settle()
+}
+
+// failed`},
+	{"a fence that was shown serves one owner", "holder.go",
+		`h.ticket.seen = true`, `h.ticket.seen = h.ticket.seen || h.kind == Read`},
+	{"the budget bounds hand-overs", "release.go",
+		`t.turns >= budget && l.alone(t)`, `t.turns >= budget`},
+	{"lost levels are given back first", "release.go",
+		`return h.lost != nil && o.lost == nil`, `return h.lost == nil && o.lost != nil`},
+	{"a call is answered once", "release.go",
+		`		return // answered
+	}`, `		l.answer(c)
+		return
+	}`},
+	{"nobody overtakes", "line.go",
+		`	case c.Kind != Read:
+		l.tail = nil
+	}`, `	}`},
+	{"no more permits than a node has weight", "release.go",
+		`g.Weight > h.ticket.weight ||`, `g.Weight > h.ticket.weight+1 ||`},
+	{"a lost holder keeps its place", "release.go",
+		`	case l.single == h:
+		l.retreat()`, `	case l.single == h && why == nil:
+		l.retreat()`},
+	{"whoever waits is served", "release.go",
+		`		l.place(g)
+	}
+	if t.holder == nil {
+		l.leave(t)`, `		l.place(g)
+	}
+	if t.holder == nil && !renewed {
+		l.leave(t)`},
+}
+
+// edited returns a file of the package with an edit applied.
+func edited(t *testing.T, i int) string {
+	t.Helper()
+	e := edits[i]
+	text, err := os.ReadFile(e.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), e.text); n != 1 {
+		t.Fatalf("the edit against %q finds its text %d times instead of once in %s:\n%s", e.rule, n, e.file, e.text)
+	}
+	return strings.Replace(string(text), e.text, e.errs, 1)
+}
+
+// The deliberate mistakes still apply.
+func TestEditsApply(t *testing.T) {
+	for i := range edits {
+		edited(t, i)
+	}
+}
+
+// A line that breaks one of its rules is found out by the random programs, or by the
+// small worlds.
+func TestEditsAreFound(t *testing.T) {
+	if os.Getenv("ZKSYNC_LONG") == "" {
+		t.Skip("ZKSYNC_LONG=1 runs it")
+	}
+	dir := t.TempDir()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for i, e := range edits {
+		copied, overlay := filepath.Join(dir, e.file), filepath.Join(dir, "overlay.json")
+		files, _ := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, e.file): copied}})
+		if err := os.WriteFile(copied, []byte(edited(t, i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(overlay, files, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=2m", "-overlay", overlay, "-run", "^(TestLine|TestSmallWorlds.*)$", ".")
+		cmd.Env = append(os.Environ(), "ZKSYNC_LONG=")
+		switch out, err := cmd.CombinedOutput(); {
+		case err == nil:
+			t.Errorf("nothing finds the edit against %q", e.rule)
+		case strings.Contains(string(out), "build failed"):
+			t.Errorf("the edit against %q:\n%s", e.rule, out)
+		default:
+			found++
+		}
+	}
+	t.Logf("%d of %d edits found", found, len(edits))
+}
