@@ -184,6 +184,10 @@
 //	n free locks by a Multi                                1 + n + 1
 //	a reader's turn when the writer before it goes         1
 //	permits when it is their turn                          1, and 1 to tell who is next
+//	permits that go to the next goroutine of the session   1 for the first, then 0
+//
+// Of the calls of a session that wait for permits, those that could be granted together
+// stand in ZooKeeper's line, 256 at most. The others wait in the process.
 //
 // The additional request of a Hold reads its node, for the fence. It is sent
 // together with the list. A Try lists the path before it makes a node, so that a

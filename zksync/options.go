@@ -238,8 +238,8 @@ func WithACL(acl ...zk.ACL) LockOption {
 }
 
 // WithHandoff bounds how many times in a row a lock taken by Lock, LockContext or
-// TryLock passes to the next goroutine of the same session, without the network, once
-// the session knows that another session waits. Then the session goes to the back of
+// TryLock, or permits taken by Acquire or TryAcquire, pass to the next goroutine of the
+// same session, without the network, once the session knows that another session waits. Then the session goes to the back of
 // the queue. With 0, every call waits for its turn in ZooKeeper. The default is 16.
 func WithHandoff(n int) LockOption {
 	return lockOptionFunc(func(c *lockConfig) error {
