@@ -14,7 +14,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // plainParent is a parent of the test's own, which shows whether it is kept.
@@ -38,7 +37,7 @@ func TestHoldKeepsNoContexts(t *testing.T) {
 		const n = 20_000
 		ctx := suite.Context(t)
 		s := z.Dial(t)
-		h, err := zksync.NewMutex(s, suite.Path(t)).Hold(ctx)
+		h, err := zksync.NewMutex(s, z.Path(t)).Hold(ctx)
 		suite.Must(t, err)
 		root, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -103,7 +102,7 @@ func TestHoldEndsWhatIsMadeOfItsContexts(t *testing.T) {
 			ctx := suite.Context(t)
 			s := z.Dial(t)
 			raw := z.Raw(t)
-			h, err := zksync.NewMutex(s, suite.Path(t)).Hold(ctx)
+			h, err := zksync.NewMutex(s, z.Path(t)).Hold(ctx)
 			suite.Must(t, err)
 			root, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
@@ -161,7 +160,7 @@ func TestHoldEndsWhatIsMadeOfItsContexts(t *testing.T) {
 func TestHoldContextsEndWithTheirParents(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx := suite.Context(t)
-		h, err := zksync.NewMutex(z.Dial(t), suite.Path(t)).Hold(ctx)
+		h, err := zksync.NewMutex(z.Dial(t), z.Path(t)).Hold(ctx)
 		suite.Must(t, err)
 		first, cancel := context.WithCancelCause(context.Background())
 		second, stop := context.WithTimeout(context.Background(), time.Hour)
@@ -212,7 +211,7 @@ func TestHoldContextsEndWithTheirParents(t *testing.T) {
 func TestHoldContextsRace(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx := suite.Context(t)
-		m := zksync.NewMutex(z.Dial(t), suite.Path(t))
+		m := zksync.NewMutex(z.Dial(t), z.Path(t))
 		for range suite.Runs(20) {
 			h, err := m.Hold(ctx)
 			suite.Must(t, err)
@@ -269,7 +268,8 @@ func (p *askedParent) Value(key any) any {
 // However many contexts of holds are within each other, a value is asked for once of
 // the outermost parent.
 func TestHoldContextsAskTheirParentOnce(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		const depth = 20
 		m := zksync.NewMutex(suite.Via(t, srv.Dial), "/l")
 		h, err := m.Hold(suite.Context(t))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // Handles that come and go beside a plain lock leave nothing on the watch on its
@@ -17,7 +16,8 @@ import (
 func TestHoldsLookAtTheirNodesOnce(t *testing.T) {
 	for _, parts := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d nodes", parts), func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				const handles = 500
 				s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 				var locks []zksync.Locker
@@ -64,7 +64,8 @@ func TestHoldsLookAtTheirNodesOnce(t *testing.T) {
 func TestHoldLooksAgainAfterATimeWithout(t *testing.T) {
 	const parts = 3
 	for at := range parts {
-		suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+			srv := z.Server
 			s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 			var locks []zksync.Locker
 			for i := range parts {
@@ -110,7 +111,8 @@ func TestHoldLooksAgainAfterATimeWithout(t *testing.T) {
 // Who enters a lock that was asked back while it had no handle is told once its node
 // has been read, and those who enter after that at once.
 func TestRevokedTellsAFirstHandleSoon(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		const delay = 10 * time.Millisecond
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		l := zksync.NewMutex(s, "/l").As(zksync.NewOwner("o"))

@@ -26,10 +26,10 @@ func TestLoss_ConnectionCut(t *testing.T) {
 		"Both": func(p *zktest.Proxy) { p.Blackhole(true, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				const n = 50
-				root := suite.Path(t)
+				root := z.Path(t)
 				var first []*zksync.Session
 				var proxies []*zktest.Proxy
 				for range n {
@@ -68,13 +68,13 @@ func TestLoss_ConnectionCut(t *testing.T) {
 // something in between takes its new connections. It knows that it has lost
 // the lock; the others get it when the deletion comes through.
 func TestLoss_DeafClient(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Proxied(t)
 		first := suite.DialTo(t, []string{p.Addr()}, zksync.WithSessionTimeout(suite.LossTimeout))
 		second := z.Dial(t, zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine())
 		ctx := suite.Context(t)
-		d, err := suite.BeginDuel(ctx, first, second, suite.Path(t))
+		d, err := suite.BeginDuel(ctx, first, second, z.Path(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,11 +93,11 @@ func TestLoss_DeafClient(t *testing.T) {
 // A hold survives a quarter of the session timeout without contact, again and
 // again.
 func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const timeout = 6 * time.Second
 		n := suite.Runs(30)
-		root := suite.Path(t)
+		root := z.Path(t)
 		var sessions []*zksync.Session
 		var proxies []*zktest.Proxy
 		for range n {
@@ -157,7 +157,7 @@ func TestLoss_OneOfThreeServers(t *testing.T) {
 			for range 5 {
 				second = append(second, suite.DialTo(t, e.Servers(), zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine()))
 			}
-			r := round{root: suite.Path(t), second: second, fence: make([]int64, perRound)}
+			r := round{root: zksync.Path("/suite", t.Name()), second: second, fence: make([]int64, perRound)}
 			var all []time.Duration
 			for range suite.Runs(50) / perRound {
 				i := test.victim()

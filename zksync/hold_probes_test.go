@@ -55,7 +55,7 @@ func TestManyHoldsFarAway(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			const n = 600
 			p, s := z.Behind(t)
-			holds := holdMany(t, s, suite.Path(t), n, 1800)
+			holds := holdMany(t, s, z.Path(t), n, 1800)
 			p.SetHook(func(f zktest.Frame) zktest.Action {
 				if f.Op == "multi" {
 					time.Sleep(10 * time.Millisecond)
@@ -103,7 +103,7 @@ func TestUnreadableHoldHidesNoOther(t *testing.T) {
 	blind := zk.WorldACL(zk.PermAll &^ zk.PermRead)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 40
-		ctx, root, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		p, s := z.Behind(t)
 		p.SetHook(func(f zktest.Frame) zktest.Action {
 			if f.Op == "notify" {

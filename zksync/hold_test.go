@@ -15,7 +15,7 @@ import (
 
 func TestHold(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		c := z.Raw(t)
 		m := zksync.NewMutex(s, p)
 		h, err := m.Hold(suite.Context(t))
@@ -61,7 +61,7 @@ type keyed struct{}
 
 func TestReleaseWithDoneContext(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		h, err := m.Hold(suite.Context(t))
 		suite.Must(t, err)
@@ -83,7 +83,7 @@ func TestReleaseWithDoneContext(t *testing.T) {
 // The loss of a Hold ends its contexts, frees its place at once, and its late
 // Release touches nobody.
 func TestHoldLost(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range []struct {
 			name string
@@ -97,7 +97,7 @@ func TestHoldLost(t *testing.T) {
 			}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				s, p := z.Dial(t), suite.Path(t)
+				s, p := z.Dial(t), z.Path(t)
 				m := zksync.NewMutex(s, p)
 				h, err := m.Hold(suite.Context(t))
 				suite.Must(t, err)
@@ -136,7 +136,7 @@ func TestHoldLost(t *testing.T) {
 
 func TestRevoked(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		c := z.Raw(t)
 		for _, word := range []string{"__REVOKE__", "unlock"} {
 			h, err := zksync.NewMutex(s, p).Hold(suite.Context(t))
@@ -160,7 +160,7 @@ func TestRevoked(t *testing.T) {
 
 func TestDo(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		c := z.Raw(t)
 		m := zksync.NewMutex(s, p)
 		errWork := errors.New("work failed")
@@ -225,7 +225,7 @@ func TestDo(t *testing.T) {
 // Do joins ErrLost to whatever fn returns, the cause first.
 func TestDoLost(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		c := z.Raw(t)
 		m := zksync.NewMutex(s, p)
 		errWork := errors.New("work failed")
@@ -259,7 +259,7 @@ func TestDoLost(t *testing.T) {
 // Done contexts take nothing: not a free lock, not one that its owner holds.
 func TestDoneContextNeverAcquires(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		suite.LockAndUnlock(t, m)
 		late, cancel := context.WithTimeoutCause(context.Background(), -1, suite.ErrCause)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // A cycle is certain if it looks the same a second later. Nothing that happens
@@ -46,7 +45,8 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 		{"a node is asked back", func(k *knot, s *zksync.Session, node string) { suite.Must(k.t, s.Revoke(k.ctx, node)) }, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				s := suite.Via(t, srv.Dial)
 				k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
 				nodes := k.ring(3)
@@ -79,7 +79,8 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 // Where time runs out before the second look, what the first one showed is told
 // all the same. Without a cycle there is no second look.
 func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
 		k.has("o", "free")
@@ -108,7 +109,8 @@ func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
 // A server that has fallen behind shows nodes that are gone: it is brought up to
 // date before the second look.
 func TestDeadlockIsNotOfThePast(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		behind := srv.Door()
 		s := suite.Via(t, behind.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
@@ -126,7 +128,8 @@ func TestDeadlockIsNotOfThePast(t *testing.T) {
 // A node that has been made anew under its old name, as may happen to names
 // without a GUID, is another one.
 func TestDeadlockIsNotOfNodesMadeAnew(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		suite.LockAndUnlock(t, zksync.NewMutex(s, "/r/l")) // makes the path
 		suite.LockAndUnlock(t, zksync.NewMutex(s, "/r/m"))
@@ -158,7 +161,8 @@ func TestDeadlockIsNotOfNodesMadeAnew(t *testing.T) {
 // When one cycle has dissolved by the second look, another one among the same
 // owners is told.
 func TestDeadlockBesideOneThatDissolved(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
 		k.has("a", "x")

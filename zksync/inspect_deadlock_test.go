@@ -9,7 +9,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // knot is owners in sessions of their own, who hold locks and wait for others.
@@ -153,7 +152,8 @@ func (k *knot) ring(n int) (nodes []string) {
 // A cycle through permits is never certain, since anybody may give some back.
 // One among locks is told first.
 func TestDeadlockThroughPermitsIsNeverCertain(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
 		ctx, a := k.as("a")
@@ -193,7 +193,7 @@ func TestDeadlockThroughPermitsIsNeverCertain(t *testing.T) {
 func TestDeadlockThroughTheFartherReader(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		k := tie(t, suite.Path(t), func() *zksync.Session { return z.Dial(t) })
+		k := tie(t, z.Path(t), func() *zksync.Session { return z.Dial(t) })
 		k.reads("far", "shared")
 		k.reads("near", "shared")
 		k.has("writer", "own")
@@ -210,12 +210,13 @@ func TestDeadlockThroughTheFartherReader(t *testing.T) {
 		if !slices.Equal(waits, []string{"far for writer", "writer for near"}) {
 			t.Errorf("waits: %v", waits)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // Who is not known is tied to nobody: not to another one who is not known, either.
 func TestNobodyIsTiedToANodeWithoutAnOwner(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
 		k.ring(3)
@@ -242,7 +243,7 @@ func TestNobodyIsTiedToANodeWithoutAnOwner(t *testing.T) {
 // are behind one of their own owner's, and no deadlock.
 func TestSecondNodesAreNoDeadlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		root, ctx := suite.Path(t), zksync.WithOwner(suite.Context(t), zksync.NewOwner("o"))
+		root, ctx := z.Path(t), zksync.WithOwner(suite.Context(t), zksync.NewOwner("o"))
 		s := z.Dial(t)
 		h, err := zksync.NewMutex(s, root+"/kazoo", zksync.WithKazooQueue()).Hold(ctx)
 		suite.Must(t, err)
@@ -264,7 +265,8 @@ func TestSecondNodesAreNoDeadlock(t *testing.T) {
 // An owner who waits, in one session, for what it holds in another one does so
 // for ever.
 func TestDeadlockOfOneOwner(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
 		k.has("o", "l")
@@ -279,7 +281,7 @@ func TestDeadlockOfOneOwner(t *testing.T) {
 // What a second look costs: a sync, and a read of each node of the cycle.
 func TestRequestsOfASecondLook(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		k := tie(t, suite.Path(t), func() *zksync.Session { return z.Dial(t) })
+		k := tie(t, z.Path(t), func() *zksync.Session { return z.Dial(t) })
 		for i := range 5 {
 			k.has("bystander", fmt.Sprint("x", i))
 		}

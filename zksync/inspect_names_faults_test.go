@@ -20,7 +20,8 @@ import (
 // A waiting call's entry stands in line again, with another node, while the answer
 // to a rewrite of the old one is missing. What becomes of that is no loss.
 func TestLateRewriteIsNoLoss(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		held := zksync.NewMutex(other, "/l")
 		held.Lock()
@@ -57,7 +58,8 @@ func TestLateRewriteIsNoLoss(t *testing.T) {
 
 // A call that waits for readers of its own session is told of one who still reads.
 func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		var mu sync.Mutex
 		var traces []string
 		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
@@ -92,7 +94,7 @@ func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 func TestNameBesideARequestToGiveBack(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, other := z.Dial(t), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
 		a.Lock()
@@ -112,7 +114,8 @@ func TestNameBesideARequestToGiveBack(t *testing.T) {
 
 // A tracer's Parent that takes its time keeps a loss from nobody.
 func TestSlowParentDelaysNoLoss(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{Parent: func(ctx context.Context) string {
 			if ctx.Value(traceKey{}) != nil {
 				time.Sleep(time.Hour)
@@ -145,7 +148,8 @@ func TestSlowParentDelaysNoLoss(t *testing.T) {
 
 // The node is deleted just behind the rewrite, before it is watched again.
 func TestLossBehindARewriteIsFound(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, "/l")
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
@@ -181,7 +185,7 @@ func TestHandOverAfterARewriteOnAProgramsClient(t *testing.T) {
 		p := z.Proxied(t)
 		own.Servers, own.Adapted = []string{p.Addr()}, true
 		s := own.Dial(t)
-		m := zksync.NewMutex(s, suite.UsedPath(t, s), zksync.WithHandoff(1000))
+		m := zksync.NewMutex(s, z.UsedPath(t, s), zksync.WithHandoff(1000))
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
 		a.Lock()
 		next := suite.Async(func() error { return b.LockContext(suite.Context(t)) })

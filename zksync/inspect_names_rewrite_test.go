@@ -12,13 +12,13 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // Readers on one node have no owner. The node carries the trace of one who still
 // reads, as long as it is certain who does.
 func TestSharedNodeCarriesALiveTrace(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial, tracesNodes()), suite.Via(t, srv.Dial)
 		rw := zksync.NewRWMutex(s, "/l")
 		ctx, tp := [4]context.Context{}, [4]string{}
@@ -54,7 +54,7 @@ func TestSharedNodeCarriesALiveTrace(t *testing.T) {
 func TestRewriteKeepsARevocation(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, other := z.Dial(t), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
 		a.Lock()
@@ -70,7 +70,7 @@ func TestRewriteKeepsARevocation(t *testing.T) {
 			t.Errorf("the node says %+v", n)
 		}
 		b.Unlock()
-	})
+	}, suite.Timeless)
 }
 
 // Where the session may not write to its nodes they name nobody but who keeps
@@ -79,7 +79,7 @@ func TestNodeThatCannotBeRewritten(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		acl := zksync.WithACL(zk.ACL{Perms: zk.PermRead | zk.PermCreate | zk.PermDelete, Scheme: "world", ID: "anyone"})
 		s, other := z.Dial(t, tracesNodes()), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p, acl)
 		a, b := zksync.NewOwner("a"), zksync.NewOwner("b")
 		one, tp := traced(1)
@@ -103,14 +103,14 @@ func TestNodeThatCannotBeRewritten(t *testing.T) {
 			t.Errorf("a Hold: %+v", n)
 		}
 		suite.Must(t, h.Release(suite.Context(t)))
-	})
+	}, suite.Timeless)
 }
 
 // A part of a permit is given back without a word lost that was written to it.
 func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		p := suite.UsedPath(t, s.Session) + "/s"
+		p := z.UsedPath(t, s.Session) + "/s"
 		sem := zksync.NewSemaphore(s.Session, p, 5)
 		suite.Must(t, sem.Acquire(suite.Context(t), 5))
 		s.Take(t)
@@ -135,7 +135,8 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 // Who waits for permits is told that the one before has got in, even if that
 // one's node has been written to before: nothing else is written over.
 func TestTouchWritesOverNothing(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		a, b, c := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		sem := func(s *zksync.Session) *zksync.Semaphore { return zksync.NewSemaphore(s, "/s", 2) }
 		suite.Must(t, sem(a).Acquire(suite.Context(t), 2))
@@ -164,7 +165,8 @@ const kazooParts = 1 // for each node of a Multi, one more
 
 // A rewrite that finds no node has found a loss.
 func TestRewriteFindsALoss(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		holder, s := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial, zksync.WithLogger(slog.New(slog.DiscardHandler)))
 		h, err := zksync.NewMutex(holder, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)

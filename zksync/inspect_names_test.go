@@ -9,7 +9,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // A node says who holds the lock. It outlives the call that it was made for, so
@@ -58,7 +57,8 @@ func nodeBehind(t testing.TB, s *zksync.Session, p string) string {
 }
 
 func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		const p, owners = "/l", 4
 		s, other := suite.Via(t, srv.Dial, tracesNodes()), suite.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, p)
@@ -119,7 +119,7 @@ func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
 func TestFastHandOversAreNotWritten(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		m := zksync.NewMutex(s.Session, suite.UsedPath(t, s.Session), zksync.WithHandoff(1<<30))
+		m := zksync.NewMutex(s.Session, z.UsedPath(t, s.Session), zksync.WithHandoff(1<<30))
 		m.Lock()
 		s.Take(t)
 		var all sync.WaitGroup
@@ -149,7 +149,7 @@ func TestFastHandOversAreNotWritten(t *testing.T) {
 func TestRequestsOfARewrite(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, next := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, s.Session)
+		p := z.UsedPath(t, s.Session)
 		m := zksync.NewMutex(s.Session, p)
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
 		a.Lock()
@@ -158,7 +158,7 @@ func TestRequestsOfARewrite(t *testing.T) {
 		suite.Eventually(t, "the node is watched", func() bool { return s.Proxy.Requests()["getData"] == 1 })
 		s.Take(t)
 		next.Take(t)
-		third := suite.CallInLine(t, next, p, suite.LockWays["LockContext"])
+		third := suite.CallInLine(t, next, p, suite.LockContext)
 		a.Unlock()
 		suite.Must(t, suite.Receive(t, got))
 		suite.Eventually(t, "the node names the new holder", func() bool { return firstNode(t, next.Session, p).OwnerName == "b" })
@@ -179,12 +179,12 @@ func TestRequestsOfARewrite(t *testing.T) {
 func TestRequestsBehindARewrite(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, next := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, s.Session)
+		p := z.UsedPath(t, s.Session)
 		m := zksync.NewMutex(s.Session, p)
 		h, err := m.Hold(suite.Context(t))
 		suite.Must(t, err)
 		next.Take(t)
-		b := suite.CallInLine(t, next, p, suite.LockWays["LockContext"])
+		b := suite.CallInLine(t, next, p, suite.LockContext)
 		for i := range 3 {
 			_, err := s.Conn().Set(h.Node(), fmt.Appendf(nil, `{"v":1,"id":"%d"}`, i), -1)
 			suite.Must(t, err)
@@ -208,7 +208,7 @@ func TestRequestsBehindARewrite(t *testing.T) {
 func TestNodeInLineNamesWhoWaits(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		holder, s := z.Dial(t), z.Dial(t, tracesNodes())
-		p := suite.Path(t)
+		p := z.Path(t)
 		h, err := zksync.NewMutex(holder, p).Hold(suite.Context(t))
 		suite.Must(t, err)
 		m, raw := zksync.NewMutex(s, p), z.Raw(t)
@@ -230,14 +230,14 @@ func TestNodeInLineNamesWhoWaits(t *testing.T) {
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Must(t, suite.Receive(t, second))
 		m.Unlock()
-	})
+	}, suite.Timeless)
 }
 
 // All nodes of several locks, and the one for kazoo, say the same.
 func TestEveryNodeIsRenamed(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		holder, s := z.Dial(t), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		block := zksync.NewMutex(holder, p+"/b")
 		block.Lock()
 		l := zksync.NewMulti(zksync.NewMutex(s, p+"/a", zksync.WithKazooQueue()), zksync.NewMutex(s, p+"/b", zksync.WithKazooQueue()))

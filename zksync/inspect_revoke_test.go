@@ -35,7 +35,7 @@ func dataOf(t testing.TB, c *zk.Conn, node string) (string, int32) {
 // however many.
 func TestRevokeKeepsTheName(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t, named()...), z.Dial(t)
 		h, err := zksync.NewMutex(s, p).Hold(zksync.WithOwner(ctx, zksync.NewOwner("clerk")))
 		suite.Must(t, err)
@@ -65,7 +65,7 @@ func TestRevokeKeepsTheName(t *testing.T) {
 // Whatever way the request is written, the holder hears of it.
 func TestRevokedUnderstandsEveryWord(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		for _, word := range []string{"__REVOKE__", "unlock", `{"v":1,"revoke":true}`, `{"v":1,"id":"x","revoke":true,"new":1}`} {
 			h, err := zksync.NewMutex(s, p).Hold(ctx)
@@ -84,7 +84,7 @@ func TestRevokedUnderstandsEveryWord(t *testing.T) {
 // Nodes that are not ours, and those of ours that say nothing, get Curator's word.
 func TestRevokeOfANodeWithoutOurData(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, silent := z.Dial(t), z.Dial(t, zksync.WithoutNodeInfo())
 		h, err := zksync.NewMutex(silent, p).Hold(ctx)
 		suite.Must(t, err)
@@ -126,7 +126,7 @@ func TestRevokeOfANodeWithoutOurData(t *testing.T) {
 // A name that is put into the node while it is asked back stays there.
 func TestRevokeWritesOverNoNewName(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		h, err := zksync.NewMutex(z.Dial(t), p).Hold(ctx)
 		suite.Must(t, err)
 		proxy, s := z.Behind(t)
@@ -156,7 +156,7 @@ func TestRevokeWritesOverNoNewName(t *testing.T) {
 // made once.
 func TestRevokeWithALostAnswer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		for _, answer := range []bool{false, true} {
 			h, err := zksync.NewMutex(z.Dial(t, named()...), p).Hold(ctx)
 			suite.Must(t, err)
@@ -181,7 +181,8 @@ func TestRevokeWithALostAnswer(t *testing.T) {
 
 // Revoke tries for as long as ctx lets it.
 func TestRevokeEndsWithItsContext(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(s, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)

@@ -16,7 +16,7 @@ import (
 // Everybody's nodes in one queue, and what is none.
 func TestInspect(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t, zksync.WithIdentity("till-1"))
 		rw := zksync.NewRWMutex(s, p)
 		o := zksync.NewOwner("clerk")
@@ -90,7 +90,7 @@ func TestInspect(t *testing.T) {
 // Three owners in three sessions, each of which holds what the one before wants.
 func TestInspectTreeFindsADeadlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		root, raw := suite.Path(t), z.Raw(t)
+		root, raw := z.Path(t), z.Raw(t)
 		ctx, cancel := context.WithCancel(suite.Context(t))
 		const n = 3
 		var holds []*zksync.Hold
@@ -132,13 +132,13 @@ func TestInspectTreeFindsADeadlock(t *testing.T) {
 			}
 			suite.Must(t, holds[i].Release(suite.Context(t)))
 		}
-	})
+	}, suite.Timeless)
 }
 
 // Do with a lock that can be asked back: the work's context ends.
 func TestRevocable(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		s, other := z.Dial(t), z.Dial(t)
 		rw := zksync.NewRWMutex(s, p, zksync.WithRevocable())
 		for name, l := range map[string]zksync.Locker{"write": rw, "read": rw.RLocker(), "mutex": zksync.NewMutex(s, p, zksync.WithRevocable())} {
@@ -163,7 +163,7 @@ func TestRevocable(t *testing.T) {
 // With a second node, which kazoo sees.
 func TestKazooQueue(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		m := zksync.NewMutex(s, p, zksync.WithKazooQueue())
 		m.Lock()

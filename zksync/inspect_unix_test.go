@@ -47,7 +47,7 @@ func greedy() int {
 // Three processes wait for each other in a circle, and are told apart by name.
 func TestInspectTreeNamesProcesses(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		names := []string{"ann", "ben", "cleo"}
 		at := func(i int) string { return root + "/" + names[i%3] + "'s" }
 		var pids []int

@@ -23,7 +23,7 @@ import (
 func TestMultiAgreesWithItsPaths(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s := suite.Context(t), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		q := p + "-2"
 		kazoo := zksync.WithKazooQueue()
 		readers := zksync.WithACL(zk.ACL{Scheme: "world", ID: "anyone", Perms: zk.PermRead | zk.PermCreate | zk.PermDelete})
@@ -87,7 +87,7 @@ func TestMultiAgreesWithItsPaths(t *testing.T) {
 func TestMultiAgreesUnderWay(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s := suite.Context(t), z.Dial(t)
-		p, n := suite.Path(t), suite.Runs(60)
+		p, n := z.Path(t), suite.Runs(60)
 		var using [2]atomic.Int64 // who holds with one set of options, and with the other
 		var held, refused atomic.Int64
 		var wg sync.WaitGroup
@@ -135,7 +135,7 @@ func TestMultiAgreesUnderWay(t *testing.T) {
 // Whatever the paths are, Multis of different locks are different locks.
 func TestMultisOfDifferentLocksAreDifferent(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, s, raw := suite.Context(t), suite.Path(t), z.Dial(t), z.Raw(t)
+		ctx, root, s, raw := suite.Context(t), z.Path(t), z.Dial(t), z.Raw(t)
 		b := root + "/b"
 		paths := []string{
 			root + "/a", b,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // A call that takes a place in line over may have more to say than the one that took
@@ -17,7 +16,8 @@ import (
 func TestMultiHasRoomForWhoTakesThePlaceOver(t *testing.T) {
 	for name, opts := range map[string][]zksync.Option{"names": nil, "nothing": {zksync.WithoutNodeInfo()}} {
 		t.Run(name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				ctx := suite.Context(t)
 				s, other := suite.Via(t, srv.Dial, opts...), suite.Via(t, srv.Dial)
 				of := func(n int) *zksync.Multi {

@@ -19,7 +19,7 @@ import (
 func TestMultisInAnyOrder(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const locks = 5
-		root := suite.Path(t)
+		root := z.Path(t)
 		var inside [locks]atomic.Int64
 		var open []*zksync.Session
 		var wg sync.WaitGroup
@@ -83,7 +83,7 @@ func deadlineOf(ctx context.Context) time.Time {
 // asks for a part is told.
 func TestMultiHold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root := suite.Context(t), suite.Path(t)
+		ctx, root := suite.Context(t), z.Path(t)
 		s, other := z.Dial(t), z.Dial(t)
 		a, b := zksync.NewMutex(s, root+"/a"), zksync.NewRWMutex(s, root+"/b")
 		o := zksync.NewOwner("both")

@@ -48,7 +48,7 @@ func TestMultiTooLarge(t *testing.T) {
 		if z.Adapted {
 			n, size, identities = 600, 2000, 1
 		}
-		root, c := fmt.Sprintf("/%d", len(suite.Path(t))), z.Raw(t)
+		root, c := fmt.Sprintf("/%d", len(z.Path(t))), z.Raw(t)
 		for identity := range identities {
 			s := z.Dial(t, zksync.WithIdentity(strings.Repeat("i", identity+1)))
 			m, was := zksync.NewMulti(locksOf(s, root, n, size)...), s.Stats()
@@ -67,7 +67,7 @@ func TestMultiTooLarge(t *testing.T) {
 		if there := suite.Children(t, c, root); len(there) != 0 {
 			t.Errorf("left: %d nodes below %s", len(there), root)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // The largest Multi that is let pass is carried out, and none of the requests that
@@ -78,7 +78,7 @@ func TestLargestMulti(t *testing.T) {
 		if z.Adapted {
 			n, size = 500, 2000
 		}
-		ctx, root, s := suite.Context(t), suite.Path(t), z.Dial(t)
+		ctx, root, s := suite.Context(t), z.Path(t), z.Dial(t)
 		locks := locksOf(s, root, n, size)
 		limit := 0
 		for ; ; n-- {
@@ -111,7 +111,7 @@ func TestMultiTooLargeByItsAccessList(t *testing.T) {
 		list := zksync.WithACL(zk.ACL{Perms: zk.PermAll, Scheme: "digest", ID: strings.Repeat("i", 30<<10)})
 		var locks []zksync.Locker
 		for i := range 40 {
-			locks = append(locks, zksync.NewMutex(s, fmt.Sprint(suite.Path(t), "-", i), list))
+			locks = append(locks, zksync.NewMutex(s, fmt.Sprint(z.Path(t), "-", i), list))
 		}
 		_, err := zksync.NewMulti(locks...).Hold(suite.Context(t))
 		if size := tooLarge(t, err); size.Size < 40*30<<10 {

@@ -13,7 +13,7 @@ import (
 func TestMultiOfReadsIsShared(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, other := z.Dial(t), z.Dial(t)
-		p, ctx := suite.Path(t), suite.Context(t)
+		p, ctx := z.Path(t), suite.Context(t)
 		reads := func(s *zksync.Session) *zksync.Multi {
 			return zksync.NewMulti(zksync.NewRWMutex(s, p+"/a").RLocker(), zksync.NewRWMutex(s, p+"/b").RLocker())
 		}

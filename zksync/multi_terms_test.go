@@ -40,7 +40,7 @@ func mixed(s *zksync.Session, root string) *zksync.Multi {
 // its options has one: in the same transaction, next to the first.
 func TestMultiPartsKeepKazoosQueue(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		m := mixed(s, root)
 		h, err := m.Hold(ctx)
@@ -86,14 +86,14 @@ func TestMultiPartsKeepKazoosQueue(t *testing.T) {
 		for _, p := range []string{"/a", "/b", "/c", "/d"} {
 			z.Empty(t, root+p)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // The nodes for kazoo cost no request, and are found again when the answer to
 // their making is lost.
 func TestMultiWithKazoosQueueCosts(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root := suite.Context(t), suite.Path(t)
+		ctx, root := suite.Context(t), z.Path(t)
 		s := z.Counted(t)
 		m := mixed(s.Session, root)
 		suite.LockAndUnlock(t, m)
@@ -110,7 +110,8 @@ func TestMultiWithKazoosQueueCosts(t *testing.T) {
 		s.Wants(t, "a Multi of new paths", suite.Ops{"createContainer": 4, "multi": 2, "getChildren2": 4})
 		m.Unlock()
 	})
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		ctx := suite.Context(t)
 		s := suite.Via(t, srv.Dial)
 		m := mixed(s, "/l")
@@ -147,7 +148,7 @@ func nodeCount(t *testing.T, c *zk.Conn, p string) (n int) {
 // once, whatever other Multis come and go.
 func TestMultiTellsItsOwnerAmongOthers(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, s := suite.Context(t), suite.Path(t), z.Dial(t)
+		ctx, root, s := suite.Context(t), z.Path(t), z.Dial(t)
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
 		for i := range 4 { // beside, with a path in common

@@ -17,7 +17,7 @@ import (
 // queue for it alternate.
 func TestHandoffStrict(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		c := z.Raw(t)
 		sa, sb := z.Dial(t), z.Dial(t)
 		a, b := zksync.NewMutex(sa, p, zksync.WithHandoff(0)), zksync.NewMutex(sb, p, zksync.WithHandoff(0))
@@ -55,14 +55,14 @@ func TestHandoffStrict(t *testing.T) {
 		if n := sa.Stats().Handoffs + sb.Stats().Handoffs; n != 0 {
 			t.Errorf("%d hand-overs", n)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // With another session in line at most n hand-overs follow each other.
 func TestHandoffBudget(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		for _, n := range []int{1, 3} {
-			p := suite.Path(t)
+			p := z.Path(t)
 			c := z.Raw(t)
 			sa, sb := z.Dial(t), z.Dial(t)
 			a, b := zksync.NewMutex(sa, p, zksync.WithHandoff(n)), zksync.NewMutex(sb, p, zksync.WithHandoff(n))
@@ -92,13 +92,13 @@ func TestHandoffBudget(t *testing.T) {
 			}
 			z.Empty(t, p)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // With nobody else in line a session need not leave it, and no grant is lost.
 func TestHandoffAlone(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p, zksync.WithHandoff(2))
 		var g grants
 		var wg sync.WaitGroup
@@ -123,7 +123,7 @@ func TestHandoffAlone(t *testing.T) {
 // it: a cancelled head waiter does not send the others to the back.
 func TestCancelledHeadKeepsPlace(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		c := z.Raw(t)
 		holder, sa, sb := z.Dial(t), z.Dial(t), z.Dial(t)
 		h, a, b := zksync.NewMutex(holder, p), zksync.NewMutex(sa, p), zksync.NewMutex(sb, p)
@@ -154,13 +154,13 @@ func TestCancelledHeadKeepsPlace(t *testing.T) {
 			t.Errorf("granted to %s", got)
 		}
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }
 
 // No two holds share a fence or a node, of whatever sessions and calls.
 func TestNoSharedFence(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		var mu sync.Mutex
 		var fences []int64
 		nodes := make(map[string]bool)

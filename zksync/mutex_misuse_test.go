@@ -51,7 +51,7 @@ func TestMisusePanics(t *testing.T) {
 				func(m *zksync.Mutex) { zksync.NewMutex(nil, "/a") }},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				m := zksync.NewMutex(s, suite.Path(t))
+				m := zksync.NewMutex(s, z.Path(t))
 				after := func() {}
 				if tt.before != nil {
 					after = tt.before(t, m)

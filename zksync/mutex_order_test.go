@@ -41,7 +41,7 @@ func (g *grants) join(t *testing.T, wg *sync.WaitGroup, m *zksync.Mutex, who str
 // Sessions get the lock in the order in which they came.
 func TestOrderOfSessions(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		c := z.Raw(t)
 		first := zksync.NewMutex(z.Dial(t), p)
 		first.Lock()
@@ -57,14 +57,14 @@ func TestOrderOfSessions(t *testing.T) {
 			t.Errorf("granted to %s", got)
 		}
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }
 
 // Goroutines of one session get the lock in the order in which they came, by
 // whatever call, and stand in ZooKeeper's line once.
 func TestOrderWithinSession(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		c := z.Raw(t)
 		m, strict := zksync.NewMutex(s, p), zksync.NewMutex(s, p, zksync.WithHandoff(0))
 		m.Lock()
@@ -107,13 +107,13 @@ func TestOrderWithinSession(t *testing.T) {
 		}
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }
 
 // The error of a cancelled call says where it stood.
 func TestPositionInLine(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		c := z.Raw(t)
 		others := []*zksync.Mutex{zksync.NewMutex(z.Dial(t), p), zksync.NewMutex(z.Dial(t), p)}
 		s := z.Dial(t)
@@ -153,5 +153,5 @@ func TestPositionInLine(t *testing.T) {
 		others[1].Unlock()
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }

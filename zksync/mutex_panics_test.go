@@ -10,19 +10,19 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // Lock has no error to return. Each one that it panics with is in its comment.
 func TestLockPanicsWithWhatItsCommentNames(t *testing.T) {
-	text, err := os.ReadFile("zksync/locker.go")
+	text, err := os.ReadFile("locker.go")
 	suite.Must(t, err)
 	_, comment, _ := strings.Cut(string(text), "// Lock waits until")
 	comment, _, found := strings.Cut(comment, "// Unlock gives")
 	if !found {
 		t.Fatal("no comment of Lock")
 	}
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		ctx := suite.Context(t)
 		s, closed := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		suite.Must(t, closed.Close())

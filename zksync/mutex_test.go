@@ -152,7 +152,7 @@ func TestDropIn(t *testing.T) {
 		s := z.Dial(t)
 		for _, tt := range dropIn {
 			t.Run(tt.name, func(t *testing.T) {
-				p := suite.Path(t)
+				p := z.Path(t)
 				tt.run(t, zksync.NewMutex(s, p))
 				tt.run(t, zksync.NewMutex(s, p, zksync.WithHandoff(0)))
 				suite.AtRest(t, s)
@@ -165,7 +165,7 @@ func TestDropIn(t *testing.T) {
 // Two programs that take turns.
 func TestExclusionBetweenSessions(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		var wg sync.WaitGroup
 		n := 0 // the race detector sees to it, too
 		for range 3 {
@@ -191,14 +191,14 @@ func TestExclusionBetweenSessions(t *testing.T) {
 			t.Errorf("%d of 120", n)
 		}
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }
 
 // Two values for one path on one session are one lock.
 func TestOneLockAPath(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		a, b := zksync.NewMutex(s, p), zksync.NewMutex(s, p, zksync.WithHandoff(3))
 		if a.Path() != p {
 			t.Errorf("Path() is %q", a.Path())
@@ -232,7 +232,7 @@ func TestOneLockAPath(t *testing.T) {
 func TestOptionsMustAgree(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		a := zksync.NewMutex(s, p)
 		b := zksync.NewMutex(s, p, zksync.WithACL(zk.WorldACL(zk.PermAll)...), zksync.WithHandoff(0))
 		c := zksync.NewMutex(s, p, zksync.WithACL(append(zk.WorldACL(zk.PermAll), zk.WorldACL(zk.PermRead)...)...))
@@ -260,7 +260,7 @@ func TestOptionsMustAgree(t *testing.T) {
 func TestUnlockContext(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		ctx := suite.Context(t)
 		t.Run("done context", func(t *testing.T) {

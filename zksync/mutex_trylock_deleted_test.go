@@ -21,7 +21,7 @@ func TestTryWhoseNodeIsDeleted(t *testing.T) {
 				continue
 			}
 			for _, times := range []int{1, 2} {
-				c, p := z.Raw(t), suite.Path(t)
+				c, p := z.Raw(t), z.Path(t)
 				w := &suite.Tap{To: net.DialTimeout}
 				s := z.Dial(t, zksync.WithDialer(w.Dial))
 				one, both := zksync.NewMutex(s, p+"-1"), zksync.NewMulti(zksync.NewMutex(s, p+"-1"), zksync.NewMutex(s, p+"-2"))

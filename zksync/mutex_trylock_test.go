@@ -12,7 +12,7 @@ import (
 func TestTryLockRules(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, other := z.Dial(t), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		m, theirs := zksync.NewMutex(s, p), zksync.NewMutex(other, p)
 		ctx := suite.Context(t)
 		suite.Must(t, theirs.LockContext(ctx))
@@ -55,11 +55,11 @@ func TestTryLockRules(t *testing.T) {
 // TryLock waits for an answer for a third of the session timeout, and while
 // disconnected not at all.
 func TestTryLockDisconnected(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Proxied(t)
 		s := suite.DialTo(t, []string{p.Addr()})
-		m := zksync.NewMutex(s, suite.Path(t))
+		m := zksync.NewMutex(s, z.Path(t))
 		suite.LockAndUnlock(t, m)
 		p.Blackhole(true, true)
 		start := time.Now()

@@ -39,7 +39,7 @@ func TestACL(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		friend := z.Dial(t, zksync.WithAuth("digest", []byte("user:secret")))
 		stranger := z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, z.Raw(t), path.Dir(p)) // which other tests use
 		acl := zksync.WithACL(zk.DigestACL(zk.PermAll, "user", "secret")...)
 		m := zksync.NewMutex(friend, p, acl)
@@ -94,7 +94,7 @@ func TestPartialPermissions(t *testing.T) {
 			{"read only", zk.PermRead}, {"none", 0}, {"no list", zk.PermCreate | zk.PermDelete}, {"no create", zk.PermRead | zk.PermDelete | zk.PermWrite},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				p := suite.Path(t)
+				p := z.Path(t)
 				suite.MakePath(t, c, path.Dir(p))
 				acl := zk.DigestACL(zk.PermAll, "admin", "secret")
 				if tt.perms != 0 {
@@ -109,7 +109,7 @@ func TestPartialPermissions(t *testing.T) {
 			})
 		}
 		t.Run("no delete", func(t *testing.T) {
-			p := suite.Path(t)
+			p := z.Path(t)
 			suite.MakePath(t, c, path.Dir(p))
 			_, err := c.Create(p, nil, 0, append(zk.DigestACL(zk.PermAll, "admin", "secret"), zk.WorldACL(zk.PermRead|zk.PermCreate)...))
 			suite.Must(t, err)
@@ -144,7 +144,7 @@ func TestRefusedACL(t *testing.T) {
 		} {
 			ctx, cancel := context.WithTimeout(context.Background(), suite.Patience)
 			defer cancel()
-			m := zksync.NewMutex(s, suite.Path(t), zksync.WithACL(acl...))
+			m := zksync.NewMutex(s, z.Path(t), zksync.WithACL(acl...))
 			for _, call := range suite.Calls {
 				_, err := call.Take(ctx, m)
 				suite.IsError(t, err)
@@ -155,7 +155,7 @@ func TestRefusedACL(t *testing.T) {
 			suite.PanicsWith(t, m.Lock)
 			suite.AtRest(t, s)
 		}
-		suite.LockAndUnlock(t, zksync.NewMutex(s, suite.Path(t))) // the connection is as good as before
+		suite.LockAndUnlock(t, zksync.NewMutex(s, z.Path(t))) // the connection is as good as before
 		if n := s.Stats().Disconnects; n != 0 {
 			t.Errorf("%d disconnects", n)
 		}

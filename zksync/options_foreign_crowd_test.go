@@ -88,7 +88,7 @@ func TestForeignPrefixCrowd(t *testing.T) {
 	for name, prefixes := range map[string][]string{"seq": {"seq-"}, "bare": {""}, "space": {"LockA ", "LockB "}} {
 		t.Run(name, func(t *testing.T) {
 			suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-				ctx, p := suite.Context(t), suite.Path(t)
+				ctx, p := suite.Context(t), z.Path(t)
 				suite.MakePath(t, z.Raw(t), p)
 				var inside, most atomic.Int32
 				var held [4]int
@@ -130,7 +130,7 @@ func TestForeignPrefixCrowd(t *testing.T) {
 					t.Errorf("%d at a time; holds %v", most.Load(), held)
 				}
 				z.Empty(t, p)
-			})
+			}, suite.Timeless)
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestForeignPrefixCrowd(t *testing.T) {
 // Readers of both sides share, writers exclude everybody.
 func TestForeignPrefixReadersAndWriters(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		s := z.Dial(t)
 		rw := zksync.NewRWMutex(s, p, zksync.WithForeignPrefix(zksync.ModeRead, "read-"),
@@ -191,7 +191,7 @@ func TestForeignPrefixReadersAndWriters(t *testing.T) {
 // waits, and a neighbour that comes later is not waited for.
 func TestForeignPrefixIsHeededByAll(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		s, heeds := z.Dial(t), zksync.WithForeignPrefix(zksync.ModeMutex, "seq-")
 		m := zksync.NewMutex(s, p, heeds)
@@ -243,5 +243,5 @@ func TestForeignPrefixIsHeededByAll(t *testing.T) {
 		local.Wait()
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }

@@ -18,7 +18,7 @@ import (
 // ours in its name is not ours to delete.
 func TestForeignPrefixTrustsNoName(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		for i := range 6 { // numbers that the next creates have
 			suite.Plant(t, raw, fmt.Sprintf("%s/seq-%010d", p, 6+i), "", 0)
@@ -90,14 +90,14 @@ func TestForeignPrefixOptions(t *testing.T) {
 			},
 		} {
 			n := s.Stats().Requests
-			if err := use(suite.Path(t)); err == nil {
+			if err := use(z.Path(t)); err == nil {
 				t.Errorf("%s: no error", name)
 			} else if suite.IsError(t, err); s.Stats().Requests != n {
 				t.Errorf("%s: a request was made", name)
 			}
 		}
 
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p, heeds(zksync.ModeMutex, "x-", "y-"))
 		suite.Must(t, m.LockContext(ctx))
 		for name, other := range map[string]zksync.Locker{

@@ -27,7 +27,7 @@ func TestNodeInfo(t *testing.T) {
 			{"long", []zksync.Option{zksync.WithIdentity(long)}, zksync.NewOwner(long), ""},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				s, p := z.Dial(t, tt.opts...), suite.Path(t)
+				s, p := z.Dial(t, tt.opts...), z.Path(t)
 				m := zksync.NewMutex(s, p)
 				for _, call := range suite.Calls {
 					release, err := call.Take(zksync.WithOwner(suite.Context(t), tt.owner), m)
@@ -63,7 +63,7 @@ func TestNodeInfo(t *testing.T) {
 			})
 		}
 		t.Run("without", func(t *testing.T) {
-			s, p := z.Dial(t, zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo()), suite.Path(t)
+			s, p := z.Dial(t, zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo()), z.Path(t)
 			h, err := zksync.NewMutex(s, p).As(zksync.NewOwner("o")).Hold(suite.Context(t))
 			suite.Must(t, err)
 			data, _, err := z.Raw(t).Get(h.Node())

@@ -40,7 +40,7 @@ func may(user string, perms int32) []zk.ACL { return zk.DigestACL(perms, user, "
 // only makes another user.
 func TestWrongPasswordShowsAtTheLock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, z.Raw(t), path.Dir(p)) // which other tests use
 		acl := zksync.WithACL(may("orders", zk.PermAll)...)
 		suite.LockAndUnlock(t, zksync.NewMutex(z.Dial(t, digest("orders")), p, acl))
@@ -53,7 +53,7 @@ func TestWrongPasswordShowsAtTheLock(t *testing.T) {
 func TestPathsAreMadeWithTheLocksAccessList(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t, digest("orders"))
-		p := suite.Path(t) + "/team/lock"
+		p := z.Path(t) + "/team/lock"
 		suite.MakePath(t, z.Raw(t), path.Dir(path.Dir(path.Dir(p)))) // which other tests use
 		acl := may("orders", zk.PermAll)
 		h, err := zksync.NewMutex(s, p, zksync.WithACL(acl...)).Hold(suite.Context(t))
@@ -76,7 +76,7 @@ func TestPermissionsThatALockNeeds(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		admin := z.Raw(t)
 		suite.Must(t, admin.AddAuth("digest", []byte("admin:secret")))
-		top := suite.Path(t)
+		top := z.Path(t)
 		suite.MakePath(t, admin, path.Dir(top))
 		_, err := admin.Create(top, nil, 0, may("admin", zk.PermAll))
 		suite.Must(t, err)
@@ -104,7 +104,7 @@ func TestPermissionsThatALockNeeds(t *testing.T) {
 // The node that a call waits for has to be readable.
 func TestUnreadableNodeEndsTheWaitBehindIt(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		admin, p := z.Raw(t), suite.Path(t)
+		admin, p := z.Raw(t), z.Path(t)
 		suite.MakePath(t, admin, p)
 		a := zksync.NewMutex(z.Dial(t, digest("a")), p, zksync.WithACL(may("a", zk.PermAll)...))
 		b := zksync.NewMutex(z.Dial(t, digest("b")), p, zksync.WithACL(may("b", zk.PermAll)...))
@@ -121,7 +121,7 @@ func TestUnreadableNodeEndsTheWaitBehindIt(t *testing.T) {
 // of the lock's own node says.
 func TestPermissionToDeleteIsThatOfThePath(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		stranger, p := z.Raw(t), suite.Path(t)
+		stranger, p := z.Raw(t), z.Path(t)
 		suite.MakePath(t, stranger, p)
 		h, err := zksync.NewMutex(z.Dial(t, digest("a")), p, zksync.WithACL(may("a", zk.PermAll)...)).Hold(suite.Context(t))
 		suite.Must(t, err)

@@ -66,7 +66,7 @@ func TestBadOptions(t *testing.T) {
 		for name, opt := range map[string]zksync.LockOption{
 			"nil": nil, "WithHandoff(-1)": zksync.WithHandoff(-1), "WithACL()": zksync.WithACL(),
 		} {
-			m := zksync.NewMutex(s, suite.Path(t), opt)
+			m := zksync.NewMutex(s, z.Path(t), opt)
 			for _, call := range suite.Calls {
 				_, err := call.Take(suite.Context(t), m)
 				suite.IsError(t, err)
@@ -90,7 +90,7 @@ func TestBadOptions(t *testing.T) {
 func TestChroot(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		root := suite.Path(t) + "/a/b" // not there yet
+		root := z.Path(t) + "/a/b" // not there yet
 		s := z.Dial(t, zksync.WithChroot(root))
 		m := zksync.NewMutex(s, "/orders/7")
 		whole := zksync.NewMutex(z.Dial(t, zksync.WithChroot("/")), root+"/orders/7")

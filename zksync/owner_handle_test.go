@@ -7,7 +7,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // opening are the ways to open the first handle on a lock that an owner holds.
@@ -25,11 +24,11 @@ var opening = []struct {
 // Nobody guards a lock without a handle: its node may have been deleted long ago.
 // The first handle on it finds that out before it is given.
 func TestFirstHandleOnAPlainLockIsProven(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range opening {
 			t.Run(tt.name, func(t *testing.T) {
-				s, other, p, c := z.Dial(t), z.Dial(t), suite.Path(t), z.Raw(t)
+				s, other, p, c := z.Dial(t), z.Dial(t), z.Path(t), z.Raw(t)
 				before, err := zksync.NewMutex(other, p).Hold(suite.Context(t))
 				suite.Must(t, err)
 				mine := zksync.NewMutex(s, p).As(zksync.NewOwner("mine"))
@@ -57,7 +56,7 @@ func TestFirstHandleOnAPlainLockIsProven(t *testing.T) {
 func TestFirstHandleOnAPlainMultiIsProven(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range opening {
-			s, p, c := z.Dial(t), suite.Path(t), z.Raw(t)
+			s, p, c := z.Dial(t), z.Path(t), z.Raw(t)
 			paths := []string{p + "-1", p + "-2", p + "-3"}
 			multi := zksync.NewMulti(zksync.NewMutex(s, paths[0]), zksync.NewMutex(s, paths[1]), zksync.NewMutex(s, paths[2]))
 			for _, gone := range paths {
@@ -71,14 +70,15 @@ func TestFirstHandleOnAPlainMultiIsProven(t *testing.T) {
 			}
 			suite.LockAndUnlock(t, multi)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // A read does not prove it: the server that answers may lag behind.
 func TestFirstHandleAsksTheQuorum(t *testing.T) {
 	for _, tt := range opening {
 		t.Run(tt.name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				door := srv.Door()
 				s, other := suite.Via(t, door.Dial), suite.Via(t, srv.Dial)
 				mine := zksync.NewMutex(s, "/l").As(zksync.NewOwner("mine"))
@@ -100,7 +100,8 @@ func TestFirstHandleAsksTheQuorum(t *testing.T) {
 // That costs one transaction, and the first handle a read for its fence. Others
 // beside an open handle cost nothing.
 func TestRequestsOfReentry(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		mine := zksync.NewMutex(s, "/l").As(zksync.NewOwner("mine"))
 		suite.Must(t, mine.LockContext(suite.Context(t)))
@@ -132,7 +133,7 @@ func TestRequestsOfReentry(t *testing.T) {
 // Who enters a lock that has been asked back is told at once.
 func TestRevokedTellsThoseWhoEnterLater(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p, c := z.Dial(t), suite.Path(t), z.Raw(t)
+		s, p, c := z.Dial(t), z.Path(t), z.Raw(t)
 		o := zksync.NewOwner("o")
 		mine := zksync.NewMutex(s, p).As(o)
 		suite.Must(t, mine.LockContext(suite.Context(t)))

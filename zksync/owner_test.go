@@ -35,7 +35,7 @@ func TestOwnerValues(t *testing.T) {
 // request; the lock is given back when the counts match.
 func TestReentry(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		suite.LockAndUnlock(t, m)
 		for _, outer := range suite.Calls {
@@ -93,7 +93,7 @@ func TestReentry(t *testing.T) {
 // Within one tenure all holds have one fence, each its own end.
 func TestHoldWithinPlainTenure(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		l := m.As(zksync.NewOwner("o"))
 		l.Lock()
@@ -149,7 +149,7 @@ func TestHoldWithinPlainTenure(t *testing.T) {
 // Do's ctx enters Do's lock again, with a plain level or another Do.
 func TestReentryWithinDo(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m, same := zksync.NewMutex(s, p), zksync.NewMutex(s, p)
 		elsewhere := zksync.NewMutex(z.Dial(t), p)
 		suite.Must(t, m.Do(suite.Context(t), func(ctx context.Context, h *zksync.Hold) error {
@@ -185,8 +185,8 @@ func TestReentryWithinDo(t *testing.T) {
 func TestDoEntersItsOwnLockOnly(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		ledger := zksync.NewMutex(s, suite.Path(t))
-		order := zksync.NewMutex(s, suite.Path(t))
+		ledger := zksync.NewMutex(s, z.Path(t))
+		order := zksync.NewMutex(s, z.Path(t))
 		for name, l := range map[string]zksync.Locker{
 			"Mutex":            order,
 			"As":               order.As(zksync.NewOwner("o")),
@@ -238,7 +238,7 @@ func TestDoEntersItsOwnLockOnly(t *testing.T) {
 func TestOwnerOfCtxInDo(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		a, b := zksync.NewMutex(s, suite.Path(t)), zksync.NewMutex(s, suite.Path(t))
+		a, b := zksync.NewMutex(s, z.Path(t)), zksync.NewMutex(s, z.Path(t))
 		o := zksync.NewOwner("o")
 		ctx := zksync.WithOwner(suite.Context(t), o)
 		suite.Must(t, b.LockContext(ctx))
@@ -254,7 +254,7 @@ func TestOwnerOfCtxInDo(t *testing.T) {
 // Goroutines that share an owner do not exclude each other; counts hold.
 func TestReentryConcurrentSafe(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		l := m.As(zksync.NewOwner("o"))
 		l.Lock()

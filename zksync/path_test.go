@@ -11,7 +11,7 @@ import (
 
 func TestPath(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, root := z.Dial(t), suite.Path(t)
+		s, root := z.Dial(t), z.Path(t)
 		if got := zksync.Path("/", "a"); got != "/a" {
 			t.Error(got)
 		}

@@ -19,7 +19,7 @@ import (
 // other readers get in, and no writer.
 func TestDowngradePlain(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		rw, elsewhere := zksync.NewRWMutex(s, p), zksync.NewRWMutex(other, p)
 		o := zksync.NewOwner("o")
@@ -69,7 +69,7 @@ func TestDowngradePlain(t *testing.T) {
 // in line once the holder reads as well: the node it waited for goes.
 func TestDowngradeBesideAHandOver(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		rw := zksync.NewRWMutex(s, p)
 		o := zksync.NewOwner("o")
@@ -107,7 +107,7 @@ func TestDowngradeAndALoss(t *testing.T) {
 		ctx, raw := suite.Context(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		for _, write := range []bool{true, false} {
-			p := suite.Path(t)
+			p := z.Path(t)
 			rw, elsewhere := zksync.NewRWMutex(s, p), zksync.NewRWMutex(other, p)
 			o := zksync.NewOwner("o")
 			w, err := rw.As(o).Hold(ctx)
@@ -146,7 +146,7 @@ func TestDowngradeAndALoss(t *testing.T) {
 // and what it reads under a read lock is the same lock.
 func TestDowngradeInDo(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		s, other := z.Dial(t), z.Dial(t)
 		rw, elsewhere := zksync.NewRWMutex(s, p), zksync.NewRWMutex(other, p)
 		suite.Must(t, rw.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
@@ -171,7 +171,7 @@ func TestDowngradeInDo(t *testing.T) {
 // A reader that gives up passes its place in line on to those who share it.
 func TestReadersKeepTheirPlace(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, before, behind := z.Dial(t), z.Dial(t), z.Dial(t)
 		rw := zksync.NewRWMutex(s, p)
 		first := zksync.NewRWMutex(before, p)
@@ -207,9 +207,9 @@ func TestReadersKeepTheirPlace(t *testing.T) {
 // Whatever becomes of the request that makes the read node, either the owner
 // reads or nothing is left; and the write lock is not touched.
 func TestDowngradeExits(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p, raw := suite.Path(t), z.Raw(t)
+		p, raw := z.Path(t), z.Raw(t)
 		proxy, s := z.Behind(t)
 		rw, elsewhere := zksync.NewRWMutex(s, p), zksync.NewRWMutex(z.Dial(t), p)
 		o := zksync.NewOwner("o")

@@ -43,14 +43,14 @@ func TestRWMutexIsSyncs(t *testing.T) {
 		"a sync.Cond on the read side":          rwCond,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait rather than work
+			suite.Parallel(t) // they wait rather than work
 			t.Run("sync", func(t *testing.T) { t.Parallel(); point(t, &sync.RWMutex{}) })
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				s, p := z.Dial(t), suite.Path(t)
+				s, p := z.Dial(t), z.Path(t)
 				point(t, syncs{zksync.NewRWMutex(s, p)})
 				suite.AtRest(t, s)
 				z.Empty(t, p)
-			})
+			}, suite.Timeless)
 		})
 	}
 }

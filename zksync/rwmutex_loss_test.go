@@ -44,7 +44,7 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range losses {
 			t.Run(tt.name, func(t *testing.T) {
-				ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+				ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 				proxy, s := z.Behind(t)
 				other := zksync.NewRWMutex(z.Dial(t), p)
 				rw := zksync.NewRWMutex(s, p)
@@ -93,7 +93,7 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 // particular come first for whoever names no owner.
 func TestLostReadersOfOwners(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		rw := zksync.NewRWMutex(s, p)
 		o := zksync.NewOwner("o")
@@ -157,7 +157,7 @@ func TestLostHoldsOfTheFamily(t *testing.T) {
 						paths = []string{"", "-2", "-3"} // whichever part it is
 					}
 					for _, part := range paths {
-						ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+						ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 						proxy, s := z.Behind(t)
 						hold := k.open(s, p)
 						h, err := hold(ctx)
@@ -200,7 +200,7 @@ func TestLostHoldsOfTheFamily(t *testing.T) {
 // its Unlock, which deletes the other nodes and says so.
 func TestLostMulti(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		paths := []string{root + "/a", root + "/b", root + "/c"}
 		var all []zksync.Locker
@@ -257,9 +257,9 @@ func older(t *testing.T, c *zk.Conn, st *zk.Stat, than string) bool {
 // The session is out of contact for longer than it may: holds of every kind are
 // over by then, before anybody else can have the lock.
 func TestLostContactOfTheFamily(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root := suite.Context(t), suite.Path(t)
+		ctx, root := suite.Context(t), z.Path(t)
 		proxy := z.Proxied(t)
 		s := suite.DialTo(t, []string{proxy.Addr()}, zksync.WithSessionTimeout(suite.LossTimeout))
 		other := z.Dial(t, zksync.WithSessionTimeout(suite.SecondsTimeout))

@@ -16,7 +16,7 @@ func TestRWMutexMisuse(t *testing.T) {
 			runlock  = "zksync: RUnlock of a lock that is not locked for reading"
 			heldLock = "zksync: Unlock of a lock held by a Hold"
 		)
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		rw := zksync.NewRWMutex(s, p)
 		suite.Panics(t, unlock, rw.Unlock)
 		suite.Panics(t, runlock, rw.RUnlock)

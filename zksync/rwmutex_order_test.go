@@ -19,7 +19,7 @@ import (
 func TestWritersDontStarve(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const goroutines, writes = 6, 3
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		var inside, reads atomic.Int64
 		var stop atomic.Bool
 		var readers, writers sync.WaitGroup
@@ -79,7 +79,7 @@ func TestWritersDontStarve(t *testing.T) {
 // elsewhere, who would otherwise keep it out for ever.
 func TestReadersReenter(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		rw := zksync.NewRWMutex(s, p)
 		o := zksync.NewOwner("o")
@@ -144,12 +144,12 @@ func TestReadersReenter(t *testing.T) {
 // A Mutex and an RWMutex on one path exclude each other, in one session and
 // between two.
 func TestMutexAndRWMutexOnOnePath(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s, other := suite.Context(t), z.Dial(t), z.Dial(t)
 		for name, second := range map[string]*zksync.Session{"one session": s, "two sessions": other} {
 			t.Run(name, func(t *testing.T) {
-				p := suite.Path(t)
+				p := z.Path(t)
 				sides := func(s *zksync.Session) map[string]zksync.Locker {
 					rw := zksync.NewRWMutex(s, p)
 					return map[string]zksync.Locker{"mutex": zksync.NewMutex(s, p), "write": rw, "read": rw.RLocker()}

@@ -12,7 +12,7 @@ import (
 func TestReadersShareANode(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, raw := z.Counted(t), z.Raw(t)
-		p := suite.UsedPath(t, s.Session)
+		p := z.UsedPath(t, s.Session)
 		rw := zksync.NewRWMutex(s.Session, p)
 		s.Take(t)
 		rw.RLock()
@@ -51,7 +51,7 @@ func TestReadersQueueOnce(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, raw := z.Counted(t), z.Raw(t)
 		other := z.Dial(t)
-		p := suite.UsedPath(t, s.Session)
+		p := z.UsedPath(t, s.Session)
 		w := zksync.NewRWMutex(other, p)
 		w.Lock()
 		rw := zksync.NewRWMutex(s.Session, p)
@@ -84,7 +84,7 @@ func TestReadersQueueOnce(t *testing.T) {
 func TestReadersWhoDontShare(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s, raw := suite.Context(t), z.Dial(t), z.Raw(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		rw, strict := zksync.NewRWMutex(s, p), zksync.NewRWMutex(s, p, zksync.WithHandoff(0))
 		rw.RLock()
 		nodes := 1
@@ -152,7 +152,7 @@ func TestReadersStopJoining(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s, other, raw := suite.Context(t), z.Dial(t), z.Dial(t), z.Raw(t)
 		t.Run("for a writer next door", func(t *testing.T) {
-			p := suite.Path(t)
+			p := z.Path(t)
 			rw := zksync.NewRWMutex(s, p)
 			rw.RLock()
 			rw.RLock() // so that the node is fit for more
@@ -176,7 +176,7 @@ func TestReadersStopJoining(t *testing.T) {
 			z.Empty(t, p)
 		})
 		t.Run("for a writer elsewhere", func(t *testing.T) {
-			p := suite.Path(t)
+			p := z.Path(t)
 			const budget = 3
 			rw := zksync.NewRWMutex(s, p, zksync.WithHandoff(budget))
 			rw.RLock()
@@ -200,7 +200,7 @@ func TestReadersStopJoining(t *testing.T) {
 			z.Empty(t, p)
 		})
 		t.Run("a writer that gives up", func(t *testing.T) {
-			p := suite.Path(t)
+			p := z.Path(t)
 			rw := zksync.NewRWMutex(s, p)
 			rw.RLock()
 			gone, cancel := context.WithCancel(ctx)

@@ -46,7 +46,7 @@ func TestReadersAndWriters(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const sessions, goroutines = 4, 8
 		rounds := suite.Runs(60)
-		p := suite.Path(t)
+		p := z.Path(t)
 		in := &company{t: t}
 		var open []*zksync.Session
 		var wg sync.WaitGroup

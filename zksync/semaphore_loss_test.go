@@ -17,7 +17,7 @@ import (
 // nothing; those that were taken later stay.
 func TestLostPermitsArePaidFirst(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		proxy, s := z.Behind(t)
 		sem, other := zksync.NewSemaphore(s, p, 6), zksync.NewSemaphore(z.Dial(t), p, 6)
 		suite.Must(t, sem.Acquire(ctx, 3))
@@ -65,7 +65,7 @@ func TestLostPermitsArePaidFirst(t *testing.T) {
 // A part of permits that are lost without anybody knowing: that finds out, once.
 func TestPartOfLostPermits(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		sem := zksync.NewSemaphore(s, p, 4)
 		suite.Must(t, sem.Acquire(ctx, 3))
@@ -93,7 +93,7 @@ func TestPartOfLostPermits(t *testing.T) {
 func TestPartsGivenBackAtOnce(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n, left = 8, 3
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		s := z.Dial(t)
 		sem := zksync.NewSemaphore(s, p, n)
 		for range 20 {
@@ -119,7 +119,7 @@ func TestPartsGivenBackAtOnce(t *testing.T) {
 // handle.
 func TestReleaseIsNotForHolds(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		sem := zksync.NewSemaphore(s, p, 5)
 		h, err := sem.Hold(ctx, 2)
@@ -146,10 +146,10 @@ func TestReleaseIsNotForHolds(t *testing.T) {
 // Whatever becomes of the request that gives a part back, it is given back once,
 // and the rest is held, or known to be lost.
 func TestPartExits(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 9
-		ctx, p, other := suite.Context(t), suite.Path(t), z.Dial(t)
+		ctx, p, other := suite.Context(t), z.Path(t), z.Dial(t)
 		proxy, s := z.Behind(t, zksync.WithSessionTimeout(suite.LossTimeout))
 		sem := zksync.NewSemaphore(s, p, n)
 		left := func(what string, weight int64) {

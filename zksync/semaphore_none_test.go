@@ -13,7 +13,7 @@ import (
 // its line alone.
 func TestNoPermitsOnALock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m, sem := zksync.NewMutex(s, p), zksync.NewSemaphore(s, p, 1)
 		refused := func() {
 			t.Helper()
@@ -85,5 +85,5 @@ func TestNoPermitsOnALock(t *testing.T) {
 		suite.LockAndUnlock(t, m)
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }

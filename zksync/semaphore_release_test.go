@@ -12,10 +12,10 @@ import (
 // A second Release waits no longer than its own ctx; the first goes on, and its
 // result is that of those which wait for it.
 func TestReleaseBesideAnother(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p, s := z.Behind(t)
-		at := suite.Path(t)
+		at := z.Path(t)
 		h, err := zksync.NewMutex(s, at).Hold(suite.Context(t))
 		suite.Must(t, err)
 		p.Blackhole(true, true)

@@ -21,7 +21,7 @@ func allBut(perms int32) []zk.ACL { return zk.WorldACL(zk.PermAll &^ perms) }
 func TestRefusedShrinkIsNoLoss(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for name, perms := range map[string]int32{"to create": zk.PermCreate, "to delete": zk.PermDelete} {
-			ctx, p, raw, other := suite.Context(t), suite.Path(t), z.Raw(t), z.Dial(t)
+			ctx, p, raw, other := suite.Context(t), z.Path(t), z.Raw(t), z.Dial(t)
 			suite.MakePath(t, raw, p)
 			s := z.Dial(t)
 			sem := zksync.NewSemaphore(s, p, 5)
@@ -77,7 +77,7 @@ func TestShrinkRefusedAfterALostAnswer(t *testing.T) {
 		for _, done := range []bool{true, false} {
 			for _, readable := range []bool{true, false} {
 				name := fmt.Sprintf("done %v, readable %v", done, readable)
-				ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+				ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 				suite.MakePath(t, raw, p)
 				proxy, s := z.Behind(t)
 				perms := int32(zk.PermAll)

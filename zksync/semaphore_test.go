@@ -48,7 +48,7 @@ func TestWeighted(t *testing.T) {
 				point(t, func(n int64) weighted { return semaphore.NewWeighted(n) })
 			})
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				s, p := z.Dial(t), suite.Path(t)
+				s, p := z.Dial(t), z.Path(t)
 				point(t, func(n int64) weighted { return zksync.NewSemaphore(s, p, n) })
 				suite.AtRest(t, s)
 				z.Empty(t, p)
@@ -248,7 +248,7 @@ func weightedZeroWaits(t *testing.T, open func(n int64) weighted) {
 func TestPermitsInACrowd(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const limit = 5
-		p := suite.Path(t)
+		p := z.Path(t)
 		var inside, most atomic.Int64
 		var open []*zksync.Session
 		var wg sync.WaitGroup

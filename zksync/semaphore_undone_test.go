@@ -21,7 +21,7 @@ func TestReleaseBesideACallThatFailsAfterItsGrant(t *testing.T) {
 				panic("boom")
 			}
 		}}))
-		sem = zksync.NewSemaphore(s, suite.Path(t), 3)
+		sem = zksync.NewSemaphore(s, z.Path(t), 3)
 		suite.Must(t, sem.Acquire(suite.Context(t), 1))
 		fails.Store(true)
 		suite.Panics(t, "boom", func() { _ = sem.Acquire(suite.Context(t), 2) })

@@ -84,7 +84,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 	})
 	t.Run("Network", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
-			run(t, z.Client(t), suite.SessionTimeout, z.Dial(t), suite.Path(t))
+			run(t, z.Client(t), suite.SessionTimeout, z.Dial(t), z.Path(t))
 		})
 	})
 	// While it has no connection, and before it has had one.
@@ -133,7 +133,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 func TestReconnectsOfAClientPileUpNothing(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		const locks, times = 30, 3
-		ctx, at, other := suite.Context(t), suite.Path(t), z.Dial(t)
+		ctx, at, other := suite.Context(t), z.Path(t), z.Dial(t)
 		p := z.Proxied(t)
 		behind := *z
 		behind.Servers = []string{p.Addr()}

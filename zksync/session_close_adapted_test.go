@@ -25,10 +25,10 @@ func TestCloseNamesAnOpenCreate(t *testing.T) {
 		"AnswerIsLost": func(p *zktest.Proxy) { p.Cut(); p.Heal() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				l := z.Lend(t)
-				path := suite.UsedPath(t, l.Session)
+				path := z.UsedPath(t, l.Session)
 				l.P.Blackhole(false, true)
 				ctx, cancel := context.WithCancel(suite.Context(t))
 				waits := suite.Async(func() error { return zksync.NewMutex(l.Session, path).LockContext(ctx) })
@@ -58,10 +58,10 @@ func TestCloseGoesOnWithDeletions(t *testing.T) {
 		"Flapping": 5, // each request ends its connection: no sign of a client that is closed
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				l := z.Lend(t)
-				path := suite.UsedPath(t, l.Session)
+				path := z.UsedPath(t, l.Session)
 				held, err := zksync.NewMutex(l.Session, path).Hold(suite.Context(t))
 				suite.Must(t, err)
 				given, err := zksync.NewMutex(l.Session, path+"-given").Hold(suite.Context(t))
@@ -115,7 +115,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	var all sync.WaitGroup
 	for _, f := range after {
 		l := z.Lend(t)
-		h, err := zksync.NewMutex(l.Session, suite.Path(t)).Hold(suite.Context(t))
+		h, err := zksync.NewMutex(l.Session, z.Path(t)).Hold(suite.Context(t))
 		suite.Must(t, err)
 		l.P.Blackhole(true, true)
 		all.Go(func() {
@@ -131,7 +131,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	}
 
 	l := z.Lend(t)
-	suite.LockAndUnlock(t, zksync.NewMutex(l.Session, suite.Path(t)))
+	suite.LockAndUnlock(t, zksync.NewMutex(l.Session, z.Path(t)))
 	suite.Must(t, l.Close())
 	if stacks := ours(); stacks != "" {
 		t.Errorf("nothing was left to do:\n%s", stacks)
@@ -156,7 +156,8 @@ func TestCloseLeavesNoGoroutineInVirtualTime(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				c, _, err := zk.Connect([]string{"10.0.0.1"}, suite.AdaptedTimeout, zk.WithDialer(srv.Dial), zk.WithLogger(suite.Mute{}), zk.WithLogInfo(false))
 				suite.Must(t, err)
 				defer c.Close()
@@ -192,10 +193,10 @@ func ours() string {
 
 // Calls in progress end with Close, also where the clean-up goes on.
 func TestCloseEndsCallsOnALivingClient(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		l := z.Lend(t)
-		path := suite.UsedPath(t, l.Session)
+		path := z.UsedPath(t, l.Session)
 		rw := zksync.NewRWMutex(l.Session, path)
 		o := zksync.NewOwner("writes and reads")
 		suite.Must(t, rw.As(o).LockContext(suite.Context(t)))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // undeletable makes a lock's path where nobody may delete anything.
@@ -24,9 +23,9 @@ func undeletable(t *testing.T, raw *zk.Conn, p string) {
 // A node that ZooKeeper refuses to delete stands after Close on a session that lives
 // on: Close names it, and all of several, at once, and lets it be.
 func TestCloseNamesRefusedDeletions(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		l, p := z.Lend(t), suite.Path(t)
+		l, p := z.Lend(t), z.Path(t)
 		undeletable(t, l.Raw, p)
 		undeletable(t, l.Raw, p+"-given")
 		undeletable(t, l.Raw, p+"-a")
@@ -64,7 +63,8 @@ func TestCloseNamesRefusedDeletions(t *testing.T) {
 // A node that could not be deleted goes with its session, and is not told of after
 // that.
 func TestCloseDoesNotNameWhatWentWithItsSession(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial)
 		undeletable(t, s.Conn(), "/l")
 		m := zksync.NewMutex(s, "/l")

@@ -13,7 +13,7 @@ import (
 // Close gives everything up: holds are lost, waits end, Lock panics.
 func TestClose(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p, p2 := z.Dial(t), suite.Path(t), suite.Path(t)
+		s, p, p2 := z.Dial(t), z.Path(t), z.Path(t)
 		m, plain := zksync.NewMutex(s, p), zksync.NewMutex(s, p2)
 		ctx := suite.Context(t)
 		h, err := m.Hold(ctx)
@@ -70,7 +70,7 @@ func TestClose(t *testing.T) {
 // A deferred Unlock after Close does no harm.
 func TestUnlockAfterClose(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		m.Lock()
 		suite.Must(t, s.Close())

@@ -25,13 +25,13 @@ var enders = []struct {
 
 // A program may close its session when it is told that the connection is lost.
 func TestCloseWhenToldOfTheSession(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		for _, by := range enders {
 			t.Run(by.name, func(t *testing.T) {
 				t.Parallel()
 				var s atomic.Pointer[zksync.Session]
-				rec, took := new(suite.Recorder), make(chan time.Duration, 1)
+				rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
 				tr := rec.Tracer()
 				tr.Session = func(e zksync.SessionEvent) {
 					rec.Mu.Lock()
@@ -45,7 +45,7 @@ func TestCloseWhenToldOfTheSession(t *testing.T) {
 						took <- time.Since(start)
 					}
 				}
-				p := suite.Path(t)
+				p := z.Path(t)
 				s.Store(z.Dial(t, zksync.WithTracer(tr)))
 				m := zksync.NewMutex(s.Load(), p)
 				_, err := m.Hold(suite.Context(t))
@@ -112,8 +112,9 @@ func TestCloseWithinTheTracer(t *testing.T) {
 	} {
 		for _, by := range enders {
 			t.Run(tt.name+"/"+by.name, func(t *testing.T) {
-				suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
-					rec, took := new(suite.Recorder), make(chan time.Duration, 1)
+				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+					srv := z.Server
+					rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
 					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial),
 						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
 					suite.Must(t, err)

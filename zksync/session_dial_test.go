@@ -64,7 +64,7 @@ func TestBadServerLists(t *testing.T) {
 
 // Dial ends with ctx, and says which servers it tried and how each failed.
 func TestUnreachableServers(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		silent := z.Proxied(t)
 		silent.Blackhole(true, true)
@@ -103,7 +103,7 @@ func TestUnreachableServers(t *testing.T) {
 		}
 		// One that works among those that do not is enough.
 		mixed := suite.DialTo(t, append(servers, z.Servers[0]))
-		suite.LockAndUnlock(t, zksync.NewMutex(mixed, suite.Path(t)))
+		suite.LockAndUnlock(t, zksync.NewMutex(mixed, z.Path(t)))
 	})
 }
 
@@ -114,6 +114,6 @@ func TestNegotiatedTimeout(t *testing.T) {
 		if got := s.Timeout(); got < time.Second || got > time.Hour {
 			t.Errorf("granted %v", got)
 		}
-		suite.LockAndUnlock(t, zksync.NewMutex(s, suite.Path(t)))
+		suite.LockAndUnlock(t, zksync.NewMutex(s, z.Path(t)))
 	})
 }

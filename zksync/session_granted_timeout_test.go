@@ -72,7 +72,7 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 			good, silent := z.Proxied(t), z.Proxied(t)
 			silent.Refuse(true)
 			s := suite.DialTo(t, []string{good.Addr(), silent.Addr()}, zksync.WithSessionTimeout(10*time.Minute))
-			h, err := zksync.NewMutex(s, suite.Path(t)).Hold(suite.Context(t))
+			h, err := zksync.NewMutex(s, z.Path(t)).Hold(suite.Context(t))
 			suite.Must(t, err)
 			silent.Heal()
 			silent.Blackhole(true, true)
@@ -192,13 +192,13 @@ func TestDialEndsWithItsContext(t *testing.T) {
 // A client that has locked up is replaced soon by the session timeout that was
 // granted, however long the one is that was asked for.
 func TestLockedUpClientIsReplacedWhateverWasAskedFor(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var w suite.Wires
 		p, s := z.Behind(t, zksync.WithDialer(w.Dial), zksync.WithSessionTimeout(24*time.Hour))
 		old := s.Conn()
 		suite.Wedge(t, s, p, &w)
 		suite.Eventually(t, "the client is replaced", func() bool { return s.Conn() != old })
-		suite.LockAndUnlock(t, zksync.NewMutex(s, suite.Path(t)))
+		suite.LockAndUnlock(t, zksync.NewMutex(s, z.Path(t)))
 	})
 }

@@ -10,13 +10,12 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // Shutdown refuses who waits, and lets those finish who hold.
 func TestFamilyShutdown(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		s := z.Dial(t)
 		rw, sem := zksync.NewRWMutex(s, p), zksync.NewSemaphore(s, p+"-2", 2)
 		multi := zksync.NewMulti(rw, zksync.NewMutex(s, p+"-3"))
@@ -65,7 +64,7 @@ func TestFamilyShutdown(t *testing.T) {
 // session closes.
 func TestShutdown(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		ctx := suite.Context(t)
 		var wg sync.WaitGroup
@@ -127,7 +126,7 @@ func TestShutdown(t *testing.T) {
 		suite.Must(t, s.Shutdown(ctx))
 		suite.Must(t, s.Close())
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }
 
 // Shutdown waits for a lock that is being given back, whichever function of the
@@ -137,8 +136,9 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 	for _, at := range []string{"HoldEnd", "ReleaseStart", "ReleaseEnd"} {
 		for _, first := range []string{"unlock", "shutdown"} {
 			t.Run(fmt.Sprintf("%s, %s first", at, first), func(t *testing.T) {
-				suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
-					rec, in := new(suite.Recorder), make(chan struct{}, 1)
+				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+					srv := z.Server
+					rec, in := suite.NewRecorder(t), make(chan struct{}, 1)
 					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial),
 						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
 					suite.Must(t, err)
@@ -185,7 +185,8 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 // Of several permits that are given back at once, each is, whatever the tracer does
 // when it is told of the first.
 func TestReleaseOfPermitsOutlastsAPanicOfTheTracer(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
 			ReleaseStart: func(context.Context, zksync.Acquire) context.Context { panic(suite.ErrCause) },
 		}))

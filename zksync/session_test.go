@@ -12,7 +12,7 @@ import (
 
 func TestStats(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		other := zksync.NewMutex(z.Dial(t), p)
 		m := zksync.NewMutex(s, p)
 		var want zksync.Stats
@@ -97,7 +97,7 @@ func TestNewSessionLeavesClient(t *testing.T) {
 		if s.Conn() != c || s.ID() != c.SessionID() || s.Timeout() != suite.SessionTimeout {
 			t.Errorf("session %#x on %#x, timeout %v", s.ID(), c.SessionID(), s.Timeout())
 		}
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		m.Lock()
 		suite.Must(t, s.Close())

@@ -44,7 +44,7 @@ func outdates() (hook func(zktest.Frame) zktest.Action, asked *atomic.Int64) {
 // A server that answers that it has too much to do is not asked again without a
 // pause, nor one that says each time that somebody else was there before.
 func TestCallsPauseForAnAnswerThatSaysNothing(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	const (
 		while = time.Second
 		most  = 20 // with pauses of 5 ms, doubled each time
@@ -62,9 +62,9 @@ func TestCallsPauseForAnAnswerThatSaysNothing(t *testing.T) {
 		"Revoke": {"", func(ctx context.Context, s *zksync.Session, _, node string) error { return s.Revoke(ctx, node) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				path, raw := suite.Path(t), z.Raw(t)
+				path, raw := z.Path(t), z.Raw(t)
 				suite.MakePath(t, raw, path)
 				node := suite.Plant(t, raw, path+"/lock-", "", zk.FlagEphemeral|zk.FlagSequence)
 				p, s := z.Behind(t)

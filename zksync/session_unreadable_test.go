@@ -14,7 +14,7 @@ import (
 // plain lock needs no look at it, and a Hold that does leaves nothing.
 func TestUnreadableNodeOfALostReply(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		proxy, s := z.Behind(t)
 		id := s.ID()
@@ -39,9 +39,9 @@ func TestUnreadableNodeOfALostReply(t *testing.T) {
 // The answer to the create is lost, and the servers refuse to list the path: the
 // node stays on record until they do.
 func TestUnlistableNodeOfALostReply(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		steward, acl := z.Steward(t)
 		suite.MakePath(t, steward, path.Dir(p))
 		_, err := steward.Create(p, nil, 0, acl)
@@ -69,9 +69,9 @@ func TestUnlistableNodeOfALostReply(t *testing.T) {
 
 // Close names it, too; on a client that lives on it goes as soon as it can.
 func TestCloseNamesAnUnlistableNode(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		steward, acl := z.Steward(t)
 		suite.MakePath(t, steward, path.Dir(p))
 		_, err := steward.Create(p, nil, 0, acl)

@@ -19,7 +19,7 @@ import (
 // first in line for ever.
 func TestNumbersNotOfZooKeeperDontBlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, p, raw := z.Dial(t), suite.Path(t), z.Raw(t)
+		s, p, raw := z.Dial(t), z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		for _, seq := range []string{"00000000000000000000001", "00000000001", "000000001", "-0000000001", "-000000000", "2147483648"} {
 			for _, marker := range []string{"lock-", "__lock__", "__WRIT__", "__READ__", "__rlock__", "permit-1of1-"} {
@@ -53,7 +53,7 @@ func TestPersistentNodeIsTold(t *testing.T) {
 	for name, k := range kinds {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+				ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 				suite.MakePath(t, raw, p)
 				node := suite.Plant(t, raw, p+"/"+k.prefix, "somebody's mistake", zk.FlagSequence)
 				var log suite.Notes
@@ -88,7 +88,7 @@ func TestPersistentNodeIsTold(t *testing.T) {
 				if n := log.Count("belongs to no session"); n != 1 {
 					t.Errorf("logged %d times:\n%s", n, log.String())
 				}
-			})
+			}, suite.Timeless)
 		})
 	}
 }
@@ -115,7 +115,7 @@ func (o one) hold(ctx context.Context) error {
 // An ephemeral peer is not one that stays.
 func TestEphemeralPeerIsNotPersistent(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		peers := make(chan zksync.Peer, 10)
 		s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{Blocked: func(_ context.Context, p zksync.Peer) { peers <- p }}))
 		m := zksync.NewMutex(z.Dial(t), p)
@@ -134,7 +134,7 @@ func TestEphemeralPeerIsNotPersistent(t *testing.T) {
 // the log tells once, with their names, after one read, and Inspect shows them.
 func TestStrangersAreTold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		var theirs []string
 		for i := range 12 {
@@ -167,7 +167,7 @@ func TestStrangersAreTold(t *testing.T) {
 // numbers are no lock's without ephemeral nodes.
 func TestNumberedDataIsNotStrange(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p, raw := suite.Path(t), z.Raw(t)
+		p, raw := z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		for range 3 {
 			suite.Plant(t, raw, p+"/order-", "", zk.FlagSequence)
@@ -193,7 +193,7 @@ func TestNumberedDataIsNotStrange(t *testing.T) {
 // and whichever of the two was there first, does not hide them.
 func TestStrangersBesideDataAreTold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p, raw := suite.Path(t), z.Raw(t)
+		p, raw := z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		for i := range 12 {
 			suite.Plant(t, raw, p+fmt.Sprintf("/order%d-", i%3), "", zk.FlagSequence)
@@ -222,7 +222,7 @@ func TestStrangersBesideDataAreTold(t *testing.T) {
 func TestStrangersCostFewReads(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const most = 16
-		p, raw := suite.Path(t), z.Raw(t)
+		p, raw := z.Path(t), z.Raw(t)
 		suite.MakePath(t, raw, p)
 		c := z.Counted(t)
 		m := zksync.NewMutex(c.Session, p)
@@ -247,7 +247,7 @@ func TestStrangersCostOneRead(t *testing.T) {
 	for name, flags := range map[string]int32{"data": zk.FlagSequence, "locks": zk.FlagEphemeral | zk.FlagSequence} {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				p, raw := suite.Path(t), z.Raw(t)
+				p, raw := z.Path(t), z.Raw(t)
 				suite.MakePath(t, raw, p)
 				for range 3 {
 					suite.Plant(t, raw, p+"/x-", "", flags)

@@ -133,7 +133,7 @@ func (o *told) forget(call func()) {
 
 func TestCallsThatFailAtOnceAreTold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		var told told
 		s := z.Dial(t, zksync.WithTracer(told.tracer()))
 		a, b, rw := zksync.NewMutex(s, p+"/a"), zksync.NewMutex(s, p+"/b"), zksync.NewRWMutex(s, "no/path")
@@ -206,7 +206,7 @@ func TestCallsThatFailAtOnceAreTold(t *testing.T) {
 func TestTryWithoutContactIsTold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var told told
-		p := suite.Path(t)
+		p := z.Path(t)
 		proxy, s := z.Behind(t, zksync.WithTracer(told.tracer()))
 		m, sem := zksync.NewMutex(s, p), zksync.NewSemaphore(s, p, 1)
 		suite.CutOffUntilKnown(t, proxy, s)
@@ -231,7 +231,7 @@ func TestTryWithoutContactIsTold(t *testing.T) {
 // A function of the tracer that panics in such a call leaves nothing behind.
 func TestPanicInACallThatFailsAtOnce(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		var r suite.Recorder
 		s := z.Dial(t, zksync.WithTracer(r.Tracer()))
 		m, sem := zksync.NewMutex(s, p), zksync.NewSemaphore(s, p, 1)

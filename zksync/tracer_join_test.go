@@ -178,7 +178,7 @@ func TestJoinTracersPanic(t *testing.T) {
 // Both are told of a lock, and the work has what both put in its context.
 func TestJoinTracersOnALock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec, log := new(suite.Recorder), []string{}
+		rec, log := suite.NewRecorder(t), []string{}
 		other := &zksync.Tracer{
 			HoldStart: func(ctx context.Context, a zksync.Acquire) context.Context {
 				return context.WithValue(ctx, keyed{}, a.Path)
@@ -190,7 +190,7 @@ func TestJoinTracersOnALock(t *testing.T) {
 				log = append(log, fmt.Sprint(ctx.Value(keyed{})))
 			},
 		}
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(z.Dial(t, zksync.WithTracer(zksync.JoinTracers(rec.Tracer(), other))), p)
 		suite.Must(t, m.Do(suite.Context(t), func(ctx context.Context, _ *zksync.Hold) error {
 			if ctx.Value(keyed{}) != p || ctx.Value(suite.SpanKey("Hold")) == nil {

@@ -53,7 +53,7 @@ var lossesOfAll = []struct {
 // A loss of everything ends all contexts before the tracer is told of any: a
 // HoldEnd that waits for the others' contexts gets what it waits for.
 func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range lossesOfAll {
 			t.Run(string(tt.reason), func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
 						waited <- allEnded(ctxs, suite.Patience/4)
 					},
 				}))
-				_, ctxs := manyHolds(t, s, suite.Path(t), n)
+				_, ctxs := manyHolds(t, s, z.Path(t), n)
 				for range n {
 					ready <- ctxs
 				}
@@ -99,7 +99,8 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 		{"close", func(_ *zktest.Server, s *zksync.Session) { go s.Close() }, 2 * holds},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				t.Cleanup(func() { time.Sleep(time.Hour) }) // the tracer's functions outlive Close
 				var told atomic.Int32
 				s := suite.Via(t, srv.Dial, zksync.WithLogger(slog.New(slowLog{slow})), zksync.WithTracer(&zksync.Tracer{
@@ -153,7 +154,8 @@ func (l slowLog) WithGroup(string) slog.Handler { return l }
 // A HoldEnd that does not return keeps no later loss from its holder: the session
 // goes on proving its life, and tells when it can't.
 func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		on := make(chan struct{})
 		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
 			HoldEnd: func(context.Context, zksync.Acquire, zksync.Ending) { <-on },

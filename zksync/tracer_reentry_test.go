@@ -18,7 +18,7 @@ func TestReentryIsOneTenure(t *testing.T) {
 			HoldStart: func(ctx context.Context, _ zksync.Acquire) context.Context { starts.Add(1); return ctx },
 			HoldEnd:   func(context.Context, zksync.Acquire, zksync.Ending) { ends.Add(1) },
 		}))
-		m := zksync.NewMutex(s, suite.Path(t))
+		m := zksync.NewMutex(s, z.Path(t))
 		ctx := zksync.WithOwner(suite.Context(t), zksync.NewOwner("twice"))
 		suite.Must(t, m.LockContext(ctx))
 		suite.Must(t, m.Do(ctx, func(ctx context.Context, _ *zksync.Hold) error { return m.LockContext(ctx) }))

@@ -23,19 +23,19 @@ func TestBlockedTellsThePeer(t *testing.T) {
 			opts []zksync.Option
 			want zksync.Peer
 		}{
-			{"all", []zksync.Option{zksync.WithIdentity("pod-3"), zksync.WithTracer(new(suite.Recorder).Tracer())}, zksync.Peer{
+			{"all", []zksync.Option{zksync.WithIdentity("pod-3"), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{
 				Identity: "pod-3", Host: cut(host), PID: os.Getpid(), OwnerID: strings.TrimPrefix(owner.String(), "order 7#"), OwnerName: "order 7",
 				TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 			}},
-			{"nothing", []zksync.Option{zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo(), zksync.WithTracer(new(suite.Recorder).Tracer())}, zksync.Peer{}},
+			{"nothing", []zksync.Option{zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo(), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				p := suite.Path(t)
+				p := z.Path(t)
 				holder := z.Dial(t, tt.opts...)
 				before := time.Now()
 				h, err := zksync.NewMutex(holder, p).As(owner).Hold(suite.Context(t))
 				suite.Must(t, err)
-				rec := new(suite.Recorder)
+				rec := suite.NewRecorder(t)
 				s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
 				m := zksync.NewMutex(s, p)
 				second := suite.Async(func() error { return m.LockContext(suite.Context(t)) })
@@ -56,7 +56,7 @@ func TestBlockedTellsThePeer(t *testing.T) {
 				}
 
 				// The next in line is told of the second, not of the holder.
-				rec3 := new(suite.Recorder)
+				rec3 := suite.NewRecorder(t)
 				third := zksync.NewMutex(z.Dial(t, zksync.WithTracer(rec3.Tracer())), p)
 				ctx, cancel := context.WithCancel(context.Background())
 				gave := suite.Async(func() error { return third.LockContext(ctx) })
@@ -79,9 +79,9 @@ func TestBlockedTellsThePeer(t *testing.T) {
 // without a request.
 func TestBlockedByOwnSession(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithIdentity("me"), zksync.WithTracer(rec.Tracer()))
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		owner := zksync.NewOwner("mine")
 		for _, take := range []func() (release func(context.Context) error, err error){
@@ -126,8 +126,8 @@ func TestBlockedByOwnSession(t *testing.T) {
 // The functions come in order, with results that fit.
 func TestTracerOrder(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
-		s, p := z.Dial(t, zksync.WithTracer(rec.Tracer())), suite.Path(t)
+		rec := suite.NewRecorder(t)
+		s, p := z.Dial(t, zksync.WithTracer(rec.Tracer())), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		said := func(want string) {
 			t.Helper()
@@ -204,7 +204,7 @@ func TestTracerOrder(t *testing.T) {
 
 // The end of a tenure says why it ended.
 func TestEndReasons(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
 		for _, tt := range []struct {
@@ -216,8 +216,8 @@ func TestEndReasons(t *testing.T) {
 			{zksync.EndSessionExpired, func(s *zksync.Session, h *zksync.Hold) error { return z.Expire(s.ID()) }},
 			{zksync.EndClosed, func(s *zksync.Session, h *zksync.Hold) error { return s.Close() }},
 		} {
-			rec := new(suite.Recorder)
-			s, p := z.Dial(t, zksync.WithTracer(rec.Tracer())), suite.Path(t)
+			rec := suite.NewRecorder(t)
+			s, p := z.Dial(t, zksync.WithTracer(rec.Tracer())), z.Path(t)
 			h, err := zksync.NewMutex(s, p).Hold(suite.Context(t))
 			suite.Must(t, err)
 			suite.Must(t, tt.end(s, h))
@@ -232,13 +232,13 @@ func TestEndReasons(t *testing.T) {
 			rec.Mu.Unlock()
 			rec.Balanced(t)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // What becomes of the connection is told in order.
 func TestSessionEvents(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
 		first := s.ID()
 		suite.Must(t, z.Expire(first))

@@ -13,10 +13,10 @@ import (
 // ahead, once, with their own place.
 func TestBlockedTellsThoseBehind(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		holder := zksync.NewMutex(z.Dial(t), p)
 		holder.Lock()
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
 		m := zksync.NewMutex(s, p)
 		done := make(chan bool)
@@ -52,11 +52,11 @@ func TestBlockedTellsThoseBehind(t *testing.T) {
 // One that keeps a permit from its turn is named as whoever has a lock is.
 func TestBlockedTellsWhoHasThePermit(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		holder := z.Dial(t, zksync.WithIdentity("the holder"))
 		h, err := zksync.NewSemaphore(holder, p, 2).Hold(suite.Context(t), 2)
 		suite.Must(t, err)
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		sem := zksync.NewSemaphore(z.Dial(t, zksync.WithTracer(rec.Tracer())), p, 2)
 		got := suite.Async(func() error { return sem.Acquire(suite.Context(t), 1) })
 		rec.Tells(t, "Blocked was called", func() bool { return len(rec.Peers) > 0 })
@@ -76,7 +76,7 @@ func TestBlockedTellsWhoHasThePermit(t *testing.T) {
 // Each event says what was told before.
 func TestSessionEventsAreAChain(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
 		first := s.ID()
 		suite.Must(t, z.Expire(first))
@@ -107,7 +107,7 @@ func TestCleanupAddsUp(t *testing.T) {
 			most = max(most, n)
 			sum <- n
 		}}
-		s, p := z.Dial(t, zksync.WithTracer(tr)), suite.Path(t)
+		s, p := z.Dial(t, zksync.WithTracer(tr)), z.Path(t)
 		for i := range 5 {
 			suite.LockAndUnlock(t, zksync.NewMutex(s, fmt.Sprint(p, i)))
 		}
@@ -133,7 +133,7 @@ func TestLossReason(t *testing.T) {
 		t.Errorf("%q of ErrBusy", r)
 	}
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		h, err := zksync.NewMutex(s, p).Hold(suite.Context(t))
 		suite.Must(t, err)
 		suite.Must(t, z.Raw(t).Delete(h.Node(), -1))

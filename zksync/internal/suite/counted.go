@@ -29,7 +29,7 @@ func (z *Ground) Counted(t testing.TB) *Counted {
 		}
 		return zktest.Pass
 	})
-	c.Session = DialTo(t, []string{c.Proxy.Addr()}, zksync.WithSessionTimeout(time.Minute))
+	c.Session = z.opened(DialTo(t, []string{c.Proxy.Addr()}, zksync.WithSessionTimeout(time.Minute)))
 	c.Take(t)
 	return c
 }
@@ -81,12 +81,12 @@ func (m Ops) Sum() (n int) {
 // LineCall is a call that waits.
 type LineCall struct{ done chan func() error }
 
-func CallInLine(t *testing.T, s *Counted, p string, lock LockWay) LineCall {
+func CallInLine(t *testing.T, s *Counted, p string, lock Way) LineCall {
 	t.Helper()
 	w := LineCall{done: make(chan func() error, 1)}
 	ctx := Context(t)
 	go func() {
-		free, err := lock(ctx, zksync.NewMutex(s.Session, p))
+		free, err := lock.Lock(ctx, zksync.NewMutex(s.Session, p))
 		if err != nil {
 			t.Error(err)
 			free = nil

@@ -2,57 +2,142 @@ package suite
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// EachSession runs a test on every kind of server, with both ways to make a
-// session: by Dial, and on a client that the program has.
-func EachSession(t *testing.T, f func(t *testing.T, z *Ground)) {
-	Each(t, func(t *testing.T, z *Ground) {
-		t.Run("dial", func(t *testing.T) { f(t, z) })
-		own := *z
-		own.Adapted = true
-		t.Run("adapted", func(t *testing.T) { f(t, &own) })
+// Ground is what a test runs on: a server, the sessions that the test opens there,
+// and the paths that it locks. When the test's function has returned, the ground
+// checks that nothing is left.
+type Ground struct {
+	Server  *zktest.Server // nil on real ZooKeeper
+	Servers []string
+	// Expire ends a client's session at once, as if it had timed out.
+	Expire func(session int64) error
+	// Watches counts the watches on the server.
+	Watches func() (int, error)
+	// Adapted has Dial put sessions on clients of the test's own.
+	Adapted bool
+
+	dial  zk.Dialer // nil: TCP
+	share *ledger
+}
+
+// ledger is what a ground has to look after; copies of the ground share it.
+type ledger struct {
+	mu       sync.Mutex
+	sessions []*zksync.Session
+	paths    []string
+}
+
+// A Form is how a test that runs on each kind of server runs in the short form. In
+// the long form it runs on all of them, in real time.
+type Form int
+
+const (
+	// Smoke has the test run on real ZooKeeper in the short form, too.
+	Smoke Form = iota + 1
+	// Timeless has the test run in virtual time in the short form.
+	Timeless
+)
+
+// Each runs a test on every kind of server there is, on all of them at once: most
+// tests wait rather than work. In the short form that is the embedded one, unless
+// the form says more.
+func Each(t *testing.T, f func(t *testing.T, z *Ground), forms ...Form) {
+	each(t, true, false, f, forms)
+}
+
+// EachInTurn is [Each] for a test that measures the process.
+func EachInTurn(t *testing.T, f func(t *testing.T, z *Ground), forms ...Form) {
+	each(t, false, false, f, forms)
+}
+
+// EachSession is [Each] with both ways to make a session: by Dial, and on a client
+// that the program has.
+func EachSession(t *testing.T, f func(t *testing.T, z *Ground), forms ...Form) {
+	each(t, true, true, f, forms)
+}
+
+func each(t *testing.T, parallel, adapted bool, f func(*testing.T, *Ground), forms []Form) {
+	t.Helper()
+	if parallel && !IsLong() {
+		t.Parallel()
+	}
+	on := func(t *testing.T, run func(t *testing.T, adapted bool)) {
+		if parallel {
+			t.Parallel()
+		}
+		if !adapted {
+			run(t, false)
+			return
+		}
+		t.Run("dial", func(t *testing.T) { run(t, false) })
+		t.Run("adapted", func(t *testing.T) { run(t, true) })
+	}
+	t.Run("embedded", func(t *testing.T) {
+		on(t, func(t *testing.T, adapted bool) {
+			if !IsLong() && slices.Contains(forms, Timeless) {
+				virtual(t, func(t *testing.T, z *Ground) {
+					z.Adapted = adapted
+					z.Server.Latency(time.Millisecond) // as if there were a network
+					f(t, z)
+				}, ticking()...)
+				return
+			}
+			Embedded(t).run(t, adapted, f)
+		})
+	})
+	t.Run("real", func(t *testing.T) {
+		if !slices.Contains(forms, Smoke) {
+			Long(t)
+		}
+		on(t, func(t *testing.T, adapted bool) { Real(t).run(t, adapted, f) })
 	})
 }
 
-// Ground is a ZooKeeper that the suite runs on. Each kind of server is one.
-type Ground struct {
-	name    string
-	Servers []string
-	// expire ends a client's session at once, as if it had timed out.
-	Expire func(session int64) error
-	// watches counts the watches on the server.
-	Watches func() (int, error)
-	// adapted has dial put sessions on clients of the test's own.
-	Adapted bool
+// Virtual runs a test in a synctest bubble, on a server in memory: nothing is waited
+// for, and the test runs the same each time.
+func Virtual(t *testing.T, f func(t *testing.T, z *Ground)) {
+	t.Helper()
+	virtual(t, f)
 }
 
-// Each runs a test on every kind of server there is, on all of them at
-// once: most tests wait rather than work.
-func Each(t *testing.T, f func(t *testing.T, z *Ground)) {
-	t.Run("embedded", func(t *testing.T) { t.Parallel(); f(t, Embedded(t)) })
-	t.Run("real", func(t *testing.T) { t.Parallel(); f(t, Real(t)) })
+func virtual(t *testing.T, f func(t *testing.T, z *Ground), opts ...zktest.ServerOption) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		z := onServer(zktest.Run(t, opts...))
+		z.Servers, z.dial = []string{"10.0.0.1"}, z.Server.Dial
+		z.run(t, false, f)
+	})
 }
 
-// EachInTurn is onServers for a test that measures the process.
-func EachInTurn(t *testing.T, f func(t *testing.T, z *Ground)) {
-	t.Run("embedded", func(t *testing.T) { f(t, Embedded(t)) })
-	t.Run("real", func(t *testing.T) { f(t, Real(t)) })
-}
+// Tick is short, so that session timeouts can be.
+const Tick = 500 * time.Millisecond
 
-// SuiteTick is short, so that session timeouts can be.
-const SuiteTick = 500 * time.Millisecond
+func ticking() []zktest.ServerOption {
+	return []zktest.ServerOption{zktest.WithTick(Tick), zktest.WithSessionLimits(Tick, time.Minute)}
+}
 
 // Embedded is a server in this process, the test's own.
 func Embedded(t testing.TB) *Ground {
-	s := zktest.Run(t, zktest.WithTick(SuiteTick), zktest.WithSessionLimits(SuiteTick, time.Minute))
+	z := onServer(zktest.Run(t, ticking()...))
+	z.Servers = []string{z.Server.Addr()}
+	return z
+}
+
+func onServer(s *zktest.Server) *Ground {
 	return &Ground{
-		name:    "embedded",
-		Servers: []string{s.Addr()},
+		Server: s,
 		Expire: func(session int64) error {
 			if !s.Expire(session) {
 				return errors.New("no such session")
@@ -60,6 +145,7 @@ func Embedded(t testing.TB) *Ground {
 			return nil
 		},
 		Watches: func() (int, error) { return s.Watches().Total, nil },
+		share:   new(ledger),
 	}
 }
 
@@ -68,7 +154,7 @@ func Real(t testing.TB) *Ground {
 	t.Helper()
 	NeedReal(t, StartReal())
 	e := real.e
-	return &Ground{name: "real", Servers: e.Servers(), Expire: e.Expire, Watches: e.WatchCount}
+	return &Ground{Servers: e.Servers(), Expire: e.Expire, Watches: e.WatchCount, share: new(ledger)}
 }
 
 // CountsWatches has a test that counts all watches of a server run beside others
@@ -76,5 +162,52 @@ func Real(t testing.TB) *Ground {
 func CountsWatches(t *testing.T) {
 	if StartReal() != nil {
 		t.Parallel()
+	}
+}
+
+// Path returns a path that no other test uses.
+func (z *Ground) Path(t testing.TB) string {
+	p := zksync.Path("/suite", fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano()))
+	z.share.mu.Lock()
+	defer z.share.mu.Unlock()
+	for slices.Contains(z.share.paths, p) { // virtual time stands still
+		p += "+"
+	}
+	z.share.paths = append(z.share.paths, p)
+	return p
+}
+
+// Virtual reports whether the test runs in virtual time.
+func (z *Ground) Virtual() bool { return z.dial != nil }
+
+func (z *Ground) opened(s *zksync.Session) *zksync.Session {
+	z.share.mu.Lock()
+	defer z.share.mu.Unlock()
+	z.share.sessions = append(z.share.sessions, s)
+	return s
+}
+
+// run runs a test, and checks that it leaves nothing.
+func (z *Ground) run(t *testing.T, adapted bool, f func(t *testing.T, z *Ground)) {
+	t.Helper()
+	z.Adapted = adapted
+	f(t, z)
+	if !t.Failed() && !t.Skipped() {
+		z.check(t)
+	}
+}
+
+// check checks that all sessions are at rest, and that they have left no node and
+// no watch. It does not look at those that still hold a lock or wait for one, at
+// the end of the test: their end is the test's.
+func (z *Ground) check(t *testing.T) {
+	t.Helper()
+	for _, s := range z.share.sessions {
+		if st := s.Stats(); st.Held != 0 || st.Waiting != 0 {
+			return
+		}
+	}
+	for _, s := range z.share.sessions {
+		AtRest(t, s)
 	}
 }

@@ -26,6 +26,18 @@ type Recorder struct {
 	fault func(name string)
 }
 
+// NewRecorder returns a recorder that must be balanced at the end of the test, when
+// the sessions that it is told of have been closed.
+func NewRecorder(t testing.TB) *Recorder {
+	r := new(Recorder)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			r.Balanced(t)
+		}
+	})
+	return r
+}
+
 type SpanKey string
 
 func (r *Recorder) start(ctx context.Context, kind string) context.Context {

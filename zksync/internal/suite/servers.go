@@ -16,7 +16,7 @@ import (
 // that they run anywhere. An example has no test to end a server with.
 func ExampleServer() *zktest.Server {
 	embedded.once.Do(func() {
-		embedded.s = zktest.New(zktest.WithTick(SuiteTick), zktest.WithSessionLimits(SuiteTick, time.Minute))
+		embedded.s = zktest.New(zktest.WithTick(Tick), zktest.WithSessionLimits(Tick, time.Minute))
 	})
 	return embedded.s
 }
@@ -43,7 +43,7 @@ func StartReal() error {
 	real.once.Do(func() {
 		real.dir, real.err = os.MkdirTemp("", "zksync-suite")
 		if real.err == nil {
-			real.e, real.err = zktest.NewEnsemble(real.dir, 1, zktest.WithTickTime(SuiteTick))
+			real.e, real.err = zktest.NewEnsemble(real.dir, 1, zktest.WithTickTime(Tick))
 		}
 	})
 	return real.err

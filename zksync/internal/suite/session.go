@@ -1,7 +1,7 @@
 package suite
 
 import (
-	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -22,8 +22,8 @@ func DialUnchecked(t *testing.T, servers []string, opts ...zksync.Option) *zksyn
 }
 
 // UsedPath is a lock path whose nodes exist already.
-func UsedPath(t testing.TB, s *zksync.Session) string {
-	p := Path(t)
+func (z *Ground) UsedPath(t testing.TB, s *zksync.Session) string {
+	p := z.Path(t)
 	m := zksync.NewMutex(s, p)
 	m.Lock()
 	m.Unlock()
@@ -45,7 +45,7 @@ func ProxyTo(t testing.TB, server string) *zktest.Proxy {
 func (z *Ground) Behind(t testing.TB, opts ...zksync.Option) (*zktest.Proxy, *zksync.Session) {
 	t.Helper()
 	p := z.Proxied(t)
-	return p, DialTo(t, []string{p.Addr()}, opts...)
+	return p, z.opened(DialTo(t, []string{p.Addr()}, opts...))
 }
 
 // Adapt makes a session on a client of the test's own, which outlives it.
@@ -63,21 +63,13 @@ func (z *Ground) Adapt(t testing.TB, opts ...zksync.Option) *zksync.Session {
 	if err := s.Ping(Context(t)); err != nil { // as after Dial, a session stands
 		t.Fatal(err)
 	}
-	return s
+	return z.opened(s)
 }
 
 // Client is a program's own client, with the session timeout of the suite.
 func (z *Ground) Client(t testing.TB) *zk.Conn {
 	t.Helper()
-	c, events, err := zk.Connect(z.Servers, SessionTimeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Close()
-		Drain(events)
-	})
-	return c
+	return z.connect(t, SessionTimeout)
 }
 
 // Drain waits until a client that was closed has ended. One that is closed with
@@ -150,7 +142,10 @@ func (z *Ground) Dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
 	if z.Adapted {
 		return z.Adapt(t, opts...)
 	}
-	return DialTo(t, z.Servers, opts...)
+	if z.dial != nil {
+		opts = append([]zksync.Option{zksync.WithDialer(z.dial)}, opts...)
+	}
+	return z.opened(DialTo(t, z.Servers, opts...))
 }
 
 func DialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Session {
@@ -172,6 +167,9 @@ func DialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Sessi
 // first server.
 func (z *Ground) Proxied(t testing.TB) *zktest.Proxy {
 	t.Helper()
+	if z.dial != nil {
+		t.Fatal("there is no proxy in virtual time")
+	}
 	p, err := zktest.NewProxy(z.Servers[0])
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +181,16 @@ func (z *Ground) Proxied(t testing.TB) *zktest.Proxy {
 // Raw opens a plain client, to look at the tree and to do mischief.
 func (z *Ground) Raw(t testing.TB) *zk.Conn {
 	t.Helper()
-	c, events, err := zk.Connect(z.Servers, 10*time.Second, zk.WithLogger(Mute{}), zk.WithLogInfo(false))
+	return z.connect(t, 10*time.Second)
+}
+
+func (z *Ground) connect(t testing.TB, timeout time.Duration) *zk.Conn {
+	t.Helper()
+	dial := z.dial
+	if dial == nil {
+		dial = net.DialTimeout
+	}
+	c, events, err := zk.Connect(z.Servers, timeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +204,3 @@ func (z *Ground) Raw(t testing.TB) *zk.Conn {
 type Mute struct{}
 
 func (Mute) Printf(string, ...any) {}
-
-// Path is a path that no other test uses.
-func Path(t testing.TB) string {
-	return zksync.Path("/suite", fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano()))
-}

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,12 +16,6 @@ import (
 
 // VirtualTimeout is the session timeout in virtual time, where it costs nothing.
 const VirtualTimeout = 9 * time.Second
-
-// Virtual runs a test in a bubble, with a server.
-func Virtual(t *testing.T, f func(t *testing.T, srv *zktest.Server)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, zktest.Run(t)) })
-}
 
 // Via opens a session through a dialer, until the end of the test.
 func Via(t *testing.T, dial zk.Dialer, opts ...zksync.Option) *zksync.Session {

@@ -60,9 +60,9 @@ func BenchmarkOneLock(b *testing.B) {
 	for _, c := range []struct{ goroutines, ours int }{{1, 1}, {64, 16}} {
 		b.Run(fmt.Sprintf("goroutines=%d", c.goroutines), func(b *testing.B) {
 			z := suite.Real(b)
-			m := zksync.NewMutex(z.Dial(b), suite.Path(b))
+			m := zksync.NewMutex(z.Dial(b), z.Path(b))
 			mutexes := func() (lock, unlock func()) { return m.Lock, m.Unlock }
-			locks := zkLocks(b, z.Raw(b), suite.Path(b))
+			locks := zkLocks(b, z.Raw(b), z.Path(b))
 			timed(b, 1, 10, mutexes) // makes the path
 			timed(b, 1, 10, locks)
 			var mutex, zkLock time.Duration

@@ -16,7 +16,7 @@ import (
 func TestRequestsOfAFirstUse(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		root := suite.UsedPath(t, s.Session)
+		root := z.UsedPath(t, s.Session)
 		s.Take(t)
 		for levels, p := range []string{root, root + "/a", root + "/b/c", root + "/d/e/f"} {
 			m := zksync.NewMutex(s.Session, p)
@@ -37,7 +37,7 @@ func TestRequestsOfAFirstUse(t *testing.T) {
 func TestRequestsOfAGrantedTry(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		m := zksync.NewMutex(s.Session, suite.UsedPath(t, s.Session))
+		m := zksync.NewMutex(s.Session, z.UsedPath(t, s.Session))
 		s.Take(t)
 		if !m.TryLock() {
 			t.Fatal("TryLock of a free lock")
@@ -62,7 +62,7 @@ func TestRequestsOfManyHandOvers(t *testing.T) {
 	const budget, rounds = 3, 2
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		m := zksync.NewMutex(s.Session, suite.UsedPath(t, s.Session), zksync.WithHandoff(budget))
+		m := zksync.NewMutex(s.Session, z.UsedPath(t, s.Session), zksync.WithHandoff(budget))
 		m.Lock()
 		s.Take(t)
 		const waiters = rounds * (budget + 1)
@@ -87,7 +87,7 @@ func TestRequestsOfManyHandOvers(t *testing.T) {
 func TestRequestsOfTheClientsLock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		a, b := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, a.Session)
+		p := z.UsedPath(t, a.Session)
 		acl := zk.WorldACL(zk.PermAll)
 		la, lb := zk.NewLock(a.Conn(), p, acl), zk.NewLock(b.Conn(), p, acl)
 		a.Take(t)

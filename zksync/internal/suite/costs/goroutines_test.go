@@ -33,13 +33,13 @@ func footprint() int64 {
 // pays for the runtime's own records of goroutines.
 func TestACrowdOfGoroutinesCostsLittle(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
-		for way, lock := range suite.LockWays {
-			t.Run(way, func(t *testing.T) {
+		for _, way := range suite.Waiting {
+			t.Run(way.Name, func(t *testing.T) {
 				s := z.Dial(t)
-				m := zksync.NewMutex(s, suite.Path(t))
+				m := zksync.NewMutex(s, z.Path(t))
 				least := int64(math.MaxInt64)
 				for range 3 {
-					least = min(least, costOfCrowd(t, s, m, lock))
+					least = min(least, costOfCrowd(t, s, m, way))
 				}
 				if least > 4_000_000 && !suite.RaceEnabled {
 					t.Errorf("%d waiting goroutines cost %d bytes, want less than 4 MB", crowd, least)
@@ -50,14 +50,14 @@ func TestACrowdOfGoroutinesCostsLittle(t *testing.T) {
 }
 
 // costOfCrowd is what a crowd takes while it waits for m.
-func costOfCrowd(t *testing.T, s *zksync.Session, m *zksync.Mutex, lock suite.LockWay) int64 {
+func costOfCrowd(t *testing.T, s *zksync.Session, m *zksync.Mutex, way suite.Way) int64 {
 	m.Lock()
 	before := footprint()
 	ctx := suite.Context(t)
 	var wg sync.WaitGroup
 	for range crowd {
 		wg.Go(func() {
-			free, err := lock(ctx, m)
+			free, err := way.Lock(ctx, m)
 			if err == nil {
 				err = free()
 			}
@@ -92,7 +92,7 @@ func TestAReleaseWakesOneGoroutine(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		var granted []int // in order; guarded by the lock under test
 		s := z.Dial(t)
-		m := zksync.NewMutex(s, suite.Path(t))
+		m := zksync.NewMutex(s, z.Path(t))
 		m.Lock()
 		var wg sync.WaitGroup
 		for i := range crowd {
@@ -130,7 +130,7 @@ func TestACrowdOfGoroutinesStandsInLineOnce(t *testing.T) {
 	const enough = 60 // turns of the other one
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		m.Lock()
 		var theirs atomic.Int64

@@ -14,7 +14,7 @@ import (
 func TestRequestsOfAFreeReadLock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		rw := zksync.NewRWMutex(s.Session, suite.UsedPath(t, s.Session))
+		rw := zksync.NewRWMutex(s.Session, z.UsedPath(t, s.Session))
 		s.Take(t)
 		for name, l := range map[string]zksync.Locker{"read": rw.RLocker(), "write": rw} {
 			for range 3 {
@@ -41,7 +41,7 @@ func TestRequestsOfAFreeReadLock(t *testing.T) {
 func TestRequestsOfAFreeSemaphore(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, other := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, s.Session)
+		p := z.UsedPath(t, s.Session)
 		sem := zksync.NewSemaphore(s.Session, p, 8)
 		theirs := zksync.NewSemaphore(other.Session, p, 8)
 		ctx := suite.Context(t)
@@ -95,7 +95,7 @@ func TestRequestsOfAFreeMulti(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
 		const n = 5
-		root := suite.UsedPath(t, s.Session)
+		root := z.UsedPath(t, s.Session)
 		var all []zksync.Locker
 		for i := range n {
 			m := zksync.NewMutex(s.Session, fmt.Sprint(root, "/", i))
@@ -134,7 +134,7 @@ func TestRequestsOfAFreeMulti(t *testing.T) {
 func TestRequestsOfADowngrade(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		rw := zksync.NewRWMutex(s.Session, suite.UsedPath(t, s.Session))
+		rw := zksync.NewRWMutex(s.Session, z.UsedPath(t, s.Session))
 		o := zksync.NewOwner("o")
 		w, r := rw.As(o), rw.RLocker().As(o)
 		h, err := w.Hold(suite.Context(t))
@@ -162,7 +162,7 @@ func TestWriteReleaseWakesTheReaders(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx := suite.Context(t)
 		first, last := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, first.Session)
+		p := z.UsedPath(t, first.Session)
 		w := zksync.NewRWMutex(first.Session, p)
 		w.Lock()
 		var readers []*suite.Counted
@@ -215,7 +215,7 @@ func TestReleaseOfAPermitWakesOne(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 5
 		first := z.Counted(t)
-		p := suite.UsedPath(t, first.Session)
+		p := z.UsedPath(t, first.Session)
 		ctx := suite.Context(t)
 		sem := zksync.NewSemaphore(first.Session, p, 2)
 		suite.Must(t, sem.Acquire(ctx, 2))

@@ -13,11 +13,11 @@ import (
 func TestRequestsOfAFreeLock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		m := zksync.NewMutex(s.Session, suite.UsedPath(t, s.Session))
+		m := zksync.NewMutex(s.Session, z.UsedPath(t, s.Session))
 		s.Take(t)
-		for way, f := range suite.LockWays {
+		for _, way := range suite.Waiting {
 			for range 3 {
-				free, err := f(suite.Context(t), m)
+				free, err := way.Lock(suite.Context(t), m)
 				if err == nil {
 					err = free()
 				}
@@ -25,10 +25,10 @@ func TestRequestsOfAFreeLock(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := suite.Ops{"create": 1, "getChildren2": 1, "delete": 1}
-				if way == "Hold" {
+				if way.Name == "Hold" {
 					want["getData"] = 1 // the fence, beside the listing
 				}
-				s.Wants(t, way, want)
+				s.Wants(t, way.Name, want)
 			}
 		}
 		if err := m.Do(suite.Context(t), func(context.Context, *zksync.Hold) error { return nil }); err != nil {
@@ -41,7 +41,7 @@ func TestRequestsOfAFreeLock(t *testing.T) {
 func TestRequestsOfAHandOver(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		m := zksync.NewMutex(s.Session, suite.UsedPath(t, s.Session))
+		m := zksync.NewMutex(s.Session, z.UsedPath(t, s.Session))
 		m.Lock()
 		s.Take(t)
 		next := make(chan error, 1)
@@ -65,16 +65,16 @@ func TestRequestsOfAHandOver(t *testing.T) {
 func TestRequestsFromDeletedToHeld(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		first, second, third := z.Counted(t), z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, first.Session)
-		for way, lock := range suite.LockWays {
-			t.Run(way, func(t *testing.T) {
+		p := z.UsedPath(t, first.Session)
+		for _, way := range suite.Waiting {
+			t.Run(way.Name, func(t *testing.T) {
 				m := zksync.NewMutex(first.Session, p)
 				m.Lock()
 				first.Take(t)
 				second.Take(t)
 				third.Take(t)
-				b := suite.CallInLine(t, second, p, lock)
-				c := suite.CallInLine(t, third, p, lock)
+				b := suite.CallInLine(t, second, p, way)
+				c := suite.CallInLine(t, third, p, way)
 
 				m.Unlock()
 				free := b.Held(t)
@@ -104,11 +104,11 @@ func TestRequestsAfterALongWait(t *testing.T) {
 		third := &suite.Counted{Proxy: z.Proxied(t)}
 		third.Session = suite.DialTo(t, []string{third.Proxy.Addr()}, zksync.WithSessionTimeout(2*time.Second))
 		third.Take(t)
-		p := suite.UsedPath(t, first.Session)
+		p := z.UsedPath(t, first.Session)
 		m := zksync.NewMutex(first.Session, p)
 		m.Lock()
-		b := suite.CallInLine(t, second, p, suite.LockWays["LockContext"])
-		c := suite.CallInLine(t, third, p, suite.LockWays["LockContext"])
+		b := suite.CallInLine(t, second, p, suite.LockContext)
+		c := suite.CallInLine(t, third, p, suite.LockContext)
 		time.Sleep(third.Timeout()/2 + 100*time.Millisecond)
 		m.Unlock()
 		free := b.Held(t)
@@ -128,14 +128,14 @@ func TestRequestsAfterALongWait(t *testing.T) {
 func TestRequestsWhenAMiddleWaiterLeaves(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		first, second, third := z.Counted(t), z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, first.Session)
+		p := z.UsedPath(t, first.Session)
 		m := zksync.NewMutex(first.Session, p)
 		m.Lock()
 		ctx, cancel := context.WithCancel(suite.Context(t))
 		left := make(chan error, 1)
 		go func() { left <- zksync.NewMutex(second.Session, p).LockContext(ctx) }()
 		second.Stands(t)
-		c := suite.CallInLine(t, third, p, suite.LockWays["LockContext"])
+		c := suite.CallInLine(t, third, p, suite.LockContext)
 		first.Take(t)
 
 		cancel()

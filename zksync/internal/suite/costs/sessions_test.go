@@ -76,7 +76,7 @@ func TestManySessionsInOneQueue(t *testing.T) {
 	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		begin := time.Now()
-		p := suite.Path(t)
+		p := z.Path(t)
 		holder := z.Dial(t)
 		m := zksync.NewMutex(holder, p)
 		m.Lock()

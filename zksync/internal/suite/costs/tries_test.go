@@ -15,7 +15,7 @@ import (
 func TestRequestsOfARefusedTry(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		holder, s := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, holder.Session)
+		p := z.UsedPath(t, holder.Session)
 		held := zksync.NewMutex(holder.Session, p)
 		held.Lock()
 		defer held.Unlock()
@@ -68,7 +68,7 @@ func TestTimedOutTriesLeaveNothing(t *testing.T) {
 	const tries = 10_000
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		holder, s := z.Dial(t), z.Dial(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		held := zksync.NewMutex(holder, p)
 		held.Lock()
 		before, err := z.Watches()
@@ -128,7 +128,7 @@ func TestReleaseWakesOneSession(t *testing.T) {
 	const n = 6
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		first := z.Counted(t)
-		p := suite.UsedPath(t, first.Session)
+		p := z.UsedPath(t, first.Session)
 		m := zksync.NewMutex(first.Session, p)
 		m.Lock()
 		var line []*suite.Counted
@@ -136,7 +136,7 @@ func TestReleaseWakesOneSession(t *testing.T) {
 		for range n {
 			s := z.Counted(t)
 			line = append(line, s)
-			calls = append(calls, suite.CallInLine(t, s, p, suite.LockWays["LockContext"]))
+			calls = append(calls, suite.CallInLine(t, s, p, suite.LockContext))
 		}
 		first.Take(t)
 		free := func() error { return m.UnlockContext(suite.Context(t)) }

@@ -57,7 +57,7 @@ func TestRealExclusionUnderChaos(t *testing.T) {
 	f := &chaos{t: t, e: e, hit: make(chan struct{})}
 	f.g = newLedger(t, f.onRead)
 	t.Cleanup(f.g.close)
-	p := suite.Path(t)
+	p := "/suite/chaos"
 	for i := range processes {
 		f.workers = append(f.workers, suite.StartChild(t, "chaos", "ZKSYNC_TEST_PROCESS", fmt.Sprint(i),
 			"ZKSYNC_TEST_SERVERS", strings.Join(e.Servers(), ","), "ZKSYNC_TEST_PATH", p,

@@ -66,7 +66,7 @@ func TestRealInterop(t *testing.T) {
 
 func (c mix) run(t *testing.T, z *suite.Ground, languages map[string]language) {
 	total, _ := crowdFor(t)
-	p, file := suite.Path(t), filepath.Join(t.TempDir(), "held")
+	p, file := z.Path(t), filepath.Join(t.TempDir(), "held")
 	address := z.Servers[0]
 
 	var all []*worker
@@ -271,7 +271,7 @@ func (c mix) replay(t *testing.T, file string, done int64) {
 
 // revokes has Curator ask for a lock of ours, and us for one of Curator's.
 func revokes(t *testing.T, z *suite.Ground, curator language) {
-	ctx, p, s := suite.Context(t), suite.Path(t), z.Dial(t)
+	ctx, p, s := suite.Context(t), z.Path(t), z.Dial(t)
 	java := startWorker(t, curator, filepath.Join(t.TempDir(), "held"))
 	m := zksync.NewMutex(s, p, zksync.WithRevocable())
 

@@ -47,7 +47,7 @@ func TestCrowdOfPairs(t *testing.T) {
 			sessions = 4
 			each     = 4 // goroutines of a session
 		)
-		root := suite.Path(t)
+		root := z.Path(t)
 		var (
 			left     atomic.Int64
 			refused  atomic.Int64 // calls that gave up or had no luck

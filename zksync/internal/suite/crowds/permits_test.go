@@ -22,7 +22,7 @@ import (
 const (
 	permitLimit  = 10
 	permitLarge  = 4                     // the weights are from 1 to this
-	permitLife   = 3 * suite.SuiteTick   // session timeout of those that are killed
+	permitLife   = 3 * suite.Tick        // session timeout of those that are killed
 	permitLocals = 14                    // calls at a time of each of the two sessions of this process
 	permitOthers = 18                    // of each of the four others: 100 in all
 	permitWork   = 20 * time.Millisecond // how long permits are held, on average
@@ -40,7 +40,7 @@ const (
 func TestCrowdOfPermits(t *testing.T) {
 	total, _ := crowdFor(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		c := &permitCrowd{t: t, z: z, p: suite.Path(t), file: filepath.Join(t.TempDir(), "held"), over: map[int64]int64{}}
+		c := &permitCrowd{t: t, z: z, p: z.Path(t), file: filepath.Join(t.TempDir(), "held"), over: map[int64]int64{}}
 		watch := newPermitWatch(t, z, c.p)
 		children := make([]*worker, 4)
 		for i := range children {

@@ -49,7 +49,7 @@ func deadlines(t *testing.T, z *suite.Ground, opts ...zksync.LockOption) {
 		wg                     sync.WaitGroup
 		locks                  []*zksync.Mutex
 		open                   []*zksync.Session
-		p                      = suite.Path(t)
+		p                      = z.Path(t)
 	)
 	for range sessions {
 		s := z.Dial(t)

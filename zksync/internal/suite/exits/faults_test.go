@@ -2,8 +2,10 @@ package exits_test
 
 import (
 	"context"
+	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
@@ -13,23 +15,21 @@ import (
 // The answer to the request that makes the node is lost, or the connection while
 // the call waits: it is granted all the same, or ends as it should, and leaves
 // nothing.
-func TestFamilyExits_Faults(t *testing.T) {
-	t.Parallel()
+func TestExitsUnderFaults(t *testing.T) {
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		c, other := z.Raw(t), z.Dial(t)
-		for _, k := range kinds {
-			for i := range k.set(&exit{s: other, path: "/x"}, other) {
-				call := k.set(&exit{s: other, path: "/x"}, other)[i]
-				if call.try || call.name == "Do" || k.name == "write behind a reader" {
+		for _, kind := range suite.Kinds {
+			for _, call := range kind.Takings {
+				if call.Try || call.Name == "Do" || kind.Name == "mutex" || kind.Name == "write behind a reader" {
 					continue
 				}
-				t.Run(k.name+"/"+call.name, func(t *testing.T) {
-					rec := new(suite.Recorder)
-					proxy, s := z.Behind(t, zksync.WithTracer(rec.Tracer()))
-					x := &exit{z: z, c: c, s: s, path: suite.Path(t), rec: rec}
-					call := k.set(x, other)[i]
-					x.take, x.bare = call.take, call.bare
-					suite.LockAndUnlock(t, x.blocker) // the parents are there
+				t.Run(kind.Name+"/"+call.Name, func(t *testing.T) {
+					proxy := z.Proxied(t)
+					x := newExit(t, z, kind, call, zksync.WithDialer(func(network, _ string, timeout time.Duration) (net.Conn, error) {
+						return net.DialTimeout(network, proxy.Addr(), timeout)
+					}))
+					s := x.s
+					suite.LockAndUnlock(t, x.Blocker) // the parents are there
 
 					loseCreation(proxy)
 					release, err := x.take(suite.Context(t))
@@ -40,7 +40,7 @@ func TestFamilyExits_Faults(t *testing.T) {
 					result := x.wait(t, suite.Context(t))
 					suite.CutOffUntilKnown(t, proxy, s)
 					proxy.Heal()
-					x.blocker.Unlock()
+					x.Blocker.Unlock()
 					suite.Must(t, suite.Receive(t, result))
 					nothingLeft(t, x)
 
@@ -52,7 +52,7 @@ func TestFamilyExits_Faults(t *testing.T) {
 						x.fails(t, suite.Receive(t, result), context.Canceled, suite.ErrCause)
 					})
 					proxy.Heal()
-					x.blocker.Unlock()
+					x.Blocker.Unlock()
 					nothingLeft(t, x)
 
 					// Given back while cut off: that is made up for.

@@ -14,10 +14,8 @@ import (
 
 // A panic in any function of the tracer gives everything back.
 func TestPanicInTracer(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		c := z.Raw(t)
-		blocker := z.Dial(t)
 		for _, tt := range []struct {
 			name   string
 			logged bool // not in the caller's goroutine: logged
@@ -29,11 +27,8 @@ func TestPanicInTracer(t *testing.T) {
 			{name: "Parent", logged: true}, {name: "Session", logged: true},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				rec := new(suite.Recorder)
-				p := suite.Path(t)
-				s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
-				m := zksync.NewMutex(s, p)
-				x := &exit{z: z, c: c, s: s, path: p, rec: rec, m: m, blocker: zksync.NewMutex(blocker, p)}
+				x := newExit(t, z, suite.Kinds[0], suite.Taking{})
+				s, m, rec := x.s, x.Lock.(*zksync.Mutex), x.rec
 				for _, call := range suite.Calls[:4] { // Do runs in a goroutine there
 					suite.AtRest(t, s)
 					tripped := make(chan struct{}, 100)
@@ -92,8 +87,8 @@ func TestPanicInTracer(t *testing.T) {
 // Do gives the lock back when a function of the tracer panics, too.
 func TestPanicInTracerInDo(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
-		p := suite.Path(t)
+		rec := suite.NewRecorder(t)
+		p := z.Path(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
 		m := zksync.NewMutex(s, p)
 		for _, name := range []string{"AcquireStart", "HoldStart", "AcquireEnd", "HoldContext", "ReleaseStart"} {
@@ -115,28 +110,26 @@ func TestPanicInTracerInDo(t *testing.T) {
 }
 
 // A panic in any function of the tracer gives everything back.
-func TestFamilyExits_PanicInTracer(t *testing.T) {
-	t.Parallel()
+func TestPanicInTracerOfEachKind(t *testing.T) {
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		c, other := z.Raw(t), z.Dial(t)
-		for _, k := range kinds {
-			t.Run(k.name, func(t *testing.T) {
-				rec := new(suite.Recorder)
-				s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
-				x := &exit{z: z, c: c, s: s, path: suite.Path(t), rec: rec}
-				for _, call := range k.set(x, other) {
-					if call.name == "Do" {
+		for _, kind := range suite.Kinds[1:] {
+			t.Run(kind.Name, func(t *testing.T) {
+				x := newExit(t, z, kind, suite.Taking{})
+				s, rec := x.s, x.rec
+				for _, call := range kind.Takings {
+					if call.Name == "Do" {
 						continue // it runs in a goroutine there
 					}
 					for _, at := range []string{"AcquireStart", "Blocked", "HoldStart", "AcquireEnd", "ReleaseStart", "HoldEnd", "ReleaseEnd", "Parent"} {
 						var blocked bool
 						switch {
 						case at != "Blocked":
-						case call.try:
+						case call.Try:
 							continue
 						default:
 							blocked = true
-							x.blocker.Lock()
+							x.Blocker.Lock()
 						}
 						rec.On(func(name string) {
 							if name == at {
@@ -144,9 +137,9 @@ func TestFamilyExits_PanicInTracer(t *testing.T) {
 							}
 						})
 						got := suite.PanicOf(func() {
-							release, err := call.take(suite.Context(t))
+							release, err := call.Take(suite.Context(t), x.Subject)
 							if err != nil {
-								t.Errorf("%s: %v", call.name, err)
+								t.Errorf("%s: %v", call.Name, err)
 								return
 							}
 							release(suite.Context(t))
@@ -156,12 +149,12 @@ func TestFamilyExits_PanicInTracer(t *testing.T) {
 							want = nil // not in the caller's goroutine: logged
 						}
 						if got != want {
-							t.Errorf("%s: panic with %v, want %v", call.name, got, want)
+							t.Errorf("%s: panic with %v, want %v", call.Name, got, want)
 						}
 						suite.AtRest(t, s)
 						rec.On(nil)
 						if blocked {
-							x.blocker.Unlock()
+							x.Blocker.Unlock()
 						}
 						nothingLeft(t, x)
 					}
@@ -172,9 +165,9 @@ func TestFamilyExits_PanicInTracer(t *testing.T) {
 }
 
 // A reader that leaves by a panic takes nobody along with whom it shares a node.
-func TestFamilyExits_PanicOfOneReader(t *testing.T) {
+func TestPanicOfOneReader(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p, raw, rec := suite.Path(t), z.Raw(t), new(suite.Recorder)
+		p, raw, rec := z.Path(t), z.Raw(t), suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
 		rw := zksync.NewRWMutex(s, p)
 		rw.RLock()
@@ -206,9 +199,9 @@ func TestFamilyExits_PanicOfOneReader(t *testing.T) {
 // order they leave.
 func TestFamilyTracer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
-		rw := zksync.NewRWMutex(s, suite.Path(t))
+		rw := zksync.NewRWMutex(s, z.Path(t))
 		o := zksync.NewOwner("o")
 		for name, l := range map[string]zksync.Locker{
 			"read, shared": rw.RLocker(), "read, by an owner": rw.RLocker().As(o), "write, by an owner": rw.As(o),
@@ -233,7 +226,7 @@ func TestFamilyTracer(t *testing.T) {
 			}
 		}
 		// Those who give back need not be those who took.
-		sem := zksync.NewSemaphore(s, suite.Path(t), 8)
+		sem := zksync.NewSemaphore(s, z.Path(t), 8)
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
@@ -255,10 +248,10 @@ func TestFamilyTracer(t *testing.T) {
 }
 
 // Do gives everything back when a function of the tracer panics, too.
-func TestFamilyExits_PanicInDo(t *testing.T) {
+func TestPanicInTracerInDoOfEachKind(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
-		s, p := z.Dial(t, zksync.WithTracer(rec.Tracer())), suite.Path(t)
+		rec := suite.NewRecorder(t)
+		s, p := z.Dial(t, zksync.WithTracer(rec.Tracer())), z.Path(t)
 		rw := zksync.NewRWMutex(s, p)
 		multi := zksync.NewMulti(rw.RLocker(), zksync.NewMutex(s, p+"-2"))
 		sem := zksync.NewSemaphore(s, p+"-3", 2)

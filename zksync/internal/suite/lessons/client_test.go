@@ -24,7 +24,7 @@ func TestManySessions(t *testing.T) {
 		if suite.RaceEnabled {
 			n = 50 // the race detector keeps books on every byte
 		}
-		ctx, path := suite.Context(t), suite.Path(t)
+		ctx, path := suite.Context(t), z.Path(t)
 		sessions := make([]*zksync.Session, n)
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -57,7 +57,7 @@ func TestQuietByDefault(t *testing.T) {
 		out, flags := log.Writer(), log.Flags()
 		log.SetOutput(&text) // slog.Default writes there, too
 		defer func() { log.SetOutput(out); log.SetFlags(flags) }()
-		ctx, path := suite.Context(t), suite.Path(t)
+		ctx, path := suite.Context(t), z.Path(t)
 		p := z.Proxied(t)
 		s, err := zksync.Dial(ctx, []string{p.Addr()}, zksync.WithSessionTimeout(suite.SessionTimeout))
 		suite.Must(t, err)
@@ -81,7 +81,7 @@ func TestQuietByDefault(t *testing.T) {
 // With the servers down Close is bounded, and nobody dials any more; nor does
 // the client that the session had, whatever it is asked.
 func TestCloseWithServersDown(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for name, fault := range map[string]func(*zktest.Proxy){
 			"Refused": suite.CutOff,
@@ -110,7 +110,7 @@ func TestCloseWithServersDown(t *testing.T) {
 				if late := w.Count() - n; late != 0 {
 					t.Errorf("%d dials after Close", late)
 				}
-				if m := zksync.NewMutex(s, suite.Path(t)); m.TryLock() {
+				if m := zksync.NewMutex(s, z.Path(t)); m.TryLock() {
 					t.Error("TryLock on a closed session")
 				}
 			})
@@ -121,9 +121,9 @@ func TestCloseWithServersDown(t *testing.T) {
 // A client that has locked up is replaced: its holds are lost first, the calls
 // that wait go on, and it never dials again.
 func TestLockedUpClientIsReplaced(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, path := suite.Context(t), suite.Path(t)
+		ctx, path := suite.Context(t), z.Path(t)
 		var w suite.Wires
 		p, s := z.Behind(t, zksync.WithSessionTimeout(time.Second), zksync.WithDialer(w.Dial))
 		m := zksync.NewMutex(s, path)
@@ -166,7 +166,7 @@ func TestLockedUpClientIsReplaced(t *testing.T) {
 // repeated.
 func TestAuthSurvivesFailedWrites(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, path := suite.Context(t), suite.Path(t)
+		ctx, path := suite.Context(t), z.Path(t)
 		var w suite.Wires
 		p, s := z.Behind(t, zksync.WithDialer(w.Dial), zksync.WithAuth("digest", []byte("me:secret")),
 			zksync.WithLockDefaults(zksync.WithACL(zk.AuthACL(zk.PermAll)...)))

@@ -43,7 +43,7 @@ func TestEventLostOverAReconnect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				ctx, at := suite.Context(t), suite.Path(t)
+				ctx, at := suite.Context(t), z.Path(t)
 				holder := zksync.NewMutex(z.Dial(t), at)
 				p, s := z.Behind(t, suite.TellsLine())
 				m := zksync.NewMutex(s, at)
@@ -66,7 +66,7 @@ func TestEventLostOverAReconnect(t *testing.T) {
 
 // A deadline holds while there is no connection, whatever the connection tries.
 func TestDeadlineWhileDisconnected(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for name, fault := range map[string]func(*zktest.Proxy){
 			"Refused": suite.CutOff,
@@ -77,18 +77,18 @@ func TestDeadlineWhileDisconnected(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				at := suite.Path(t)
+				at := z.Path(t)
 				p, s := z.Behind(t)
 				m := zksync.NewMutex(s, at)
 				suite.LockAndUnlock(t, m)
 				fault(p)
-				for way, take := range takes {
+				for _, way := range bounded {
 					const bound = 200 * time.Millisecond
 					ctx, cancel := context.WithTimeout(context.Background(), bound)
 					suite.Within(t, bound, func() {
-						_, err := take(ctx, m)
+						_, err := way.Lock(ctx, m)
 						if suite.IsError(t, err, context.DeadlineExceeded); !errors.Is(err, context.Cause(ctx)) {
-							t.Errorf("%s: %v", way, err)
+							t.Errorf("%s: %v", way.Name, err)
 						}
 					})
 					cancel()
@@ -103,7 +103,7 @@ func TestDeadlineWhileDisconnected(t *testing.T) {
 // A connection that comes and goes ends no hold.
 func TestABlipIsNoLoss(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, at := suite.Context(t), suite.Path(t)
+		ctx, at := suite.Context(t), z.Path(t)
 		p, s := z.Behind(t)
 		m := zksync.NewMutex(s, at)
 		h, err := m.Hold(ctx)
@@ -130,9 +130,9 @@ func TestABlipIsNoLoss(t *testing.T) {
 
 // While no server answers nothing is refused: every call goes on when one does.
 func TestNoServerMeansTryAgain(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, at := suite.Context(t), suite.Path(t)
+		ctx, at := suite.Context(t), z.Path(t)
 		p, s := z.Behind(t)
 		suite.LockAndUnlock(t, zksync.NewMutex(s, at))
 		suite.CutOffUntilKnown(t, p, s)
@@ -166,9 +166,9 @@ func TestNoServerMeansTryAgain(t *testing.T) {
 // A client without contact learns of nothing, and has its own clock: the hold
 // ends after half the timeout, while the client still believes in its session.
 func TestOwnClock(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, at := suite.Context(t), suite.Path(t)
+		ctx, at := suite.Context(t), z.Path(t)
 		p, s := z.Behind(t, zksync.WithSessionTimeout(suite.LossTimeout))
 		h, err := zksync.NewMutex(s, at).Hold(ctx)
 		suite.Must(t, err)
@@ -188,7 +188,7 @@ func TestOwnClock(t *testing.T) {
 // what waits goes on at the back of the queue.
 func TestNewSession(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, at, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, at, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t, suite.TellsLine()), z.Dial(t, suite.TellsLine())
 		old := s.ID()
 		hold := zksync.NewMutex(s, at+"-hold")
@@ -238,7 +238,7 @@ func TestOwnNodeAndBlockerGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				const n = 40
-				ctx, raw, root := suite.Context(t), z.Raw(t), suite.Path(t)
+				ctx, raw, root := suite.Context(t), z.Raw(t), z.Path(t)
 				a, c := z.Dial(t), z.Dial(t, suite.TellsLine())
 				p, b := z.Behind(t, suite.TellsLine())
 				var (

@@ -18,10 +18,11 @@ import (
 // though its session lives and nobody asks again.
 func TestUnlockWhileDisconnected(t *testing.T) {
 	t.Parallel()
-	for name, take := range takes {
+	for _, way := range bounded {
+		name, take := way.Name, way.Lock
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				path := suite.Path(t)
+				path := z.Path(t)
 				p, s := z.Behind(t)
 				m, other := zksync.NewMutex(s, path), z.Dial(t)
 				ctx, cancel := context.WithCancel(suite.Context(t))
@@ -46,7 +47,7 @@ func TestUnlockWhileDisconnected(t *testing.T) {
 	}
 	t.Run("Unlock", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
-			path := suite.Path(t)
+			path := z.Path(t)
 			p, s := z.Behind(t)
 			m := zksync.NewMutex(s, path)
 			m.Lock()
@@ -63,7 +64,7 @@ func TestUnlockWhileDisconnected(t *testing.T) {
 func TestDeletionsAreOfOneHold(t *testing.T) {
 	t.Run("AnswerLost", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
-			ctx, path := suite.Context(t), suite.Path(t)
+			ctx, path := suite.Context(t), z.Path(t)
 			p, s := z.Behind(t)
 			h, err := zksync.NewMutex(s, path).Hold(ctx)
 			suite.Must(t, err)
@@ -86,7 +87,7 @@ func TestDeletionsAreOfOneHold(t *testing.T) {
 	})
 	t.Run("NextHold", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
-			ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+			ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 			p, s := z.Behind(t)
 			m := zksync.NewMutex(s, path)
 			first, err := m.Hold(ctx)
@@ -118,7 +119,7 @@ func TestRetriesAreBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("Refused", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
-			ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+			ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 			p := z.Proxied(t)
 			s := suite.DialUnchecked(t, []string{p.Addr()})
 			suite.LockAndUnlock(t, zksync.NewMutex(s, path+"-beside")) // makes the parents
@@ -139,7 +140,7 @@ func TestRetriesAreBounded(t *testing.T) {
 	})
 	t.Run("Away", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
-			path := suite.Path(t)
+			path := z.Path(t)
 			var w suite.Wires
 			p, s := z.Behind(t, zksync.WithDialer(w.Dial))
 			m := zksync.NewMutex(s, path)
@@ -170,7 +171,7 @@ func TestRetriesAreBounded(t *testing.T) {
 // Nobody deletes the parent: it would race with newcomers.
 func TestParentStays(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		path, raw := suite.Path(t), z.Raw(t)
+		path, raw := z.Path(t), z.Raw(t)
 		p, s := z.Behind(t)
 		var others atomic.Int32
 		p.SetHook(func(f zktest.Frame) zktest.Action {
@@ -179,7 +180,8 @@ func TestParentStays(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		for name, take := range takes {
+		for _, way := range bounded {
+			name, take := way.Name, way.Lock
 			release, err := take(suite.Context(t), zksync.NewMutex(s, path))
 			suite.Must(t, err)
 			suite.Must(t, release())

@@ -37,7 +37,7 @@
 //     (etcd, and programs on it) TestCleanUpOnItsOwnTime
 //   - Error after the create. A listing fails, or a child does not parse, and the call
 //     returns without deleting its node. Every exit has to leave nothing. (zk.Lock,
-//     etcd, Curator, kazoo) TestErrorAfterCreate, TestExits, TestFamilyExits
+//     etcd, Curator, kazoo) TestErrorAfterCreate, TestExits
 //   - Parent that vanishes between making it and using it, as container nodes do.
 //     Cure: make it again, within the context. (Curator) TestParentVanishes
 //   - Children that are no lock nodes, such as config, 0 or the path of a nested lock,

@@ -36,7 +36,7 @@ func queueUp(t *testing.T, s *suite.Counted, l suite.Lockable) <-chan error {
 func TestBlockersAreEarlier(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		a, b, c := z.Counted(t), z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, a.Session)
+		p := z.UsedPath(t, a.Session)
 		first, second, third := writeSide(a, p), readSide(b, p), writeSide(c, p)
 		first.Lock()
 		got := queueUp(t, b, second)
@@ -57,7 +57,7 @@ func TestBlockersAreEarlier(t *testing.T) {
 func TestNearestWriter(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		a, b, c, d := z.Counted(t), z.Counted(t), z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, a.Session)
+		p := z.UsedPath(t, a.Session)
 		writeSide(a, p).Lock()
 		reads := queueUp(t, b, readSide(b, p))
 		writes := queueUp(t, c, writeSide(c, p))
@@ -85,7 +85,7 @@ func TestNearestWriter(t *testing.T) {
 func TestUpgradeIsADeadlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
-		p := suite.UsedPath(t, s.Session)
+		p := z.UsedPath(t, s.Session)
 		rw := zksync.NewRWMutex(s.Session, p)
 		o := zksync.NewOwner("o")
 		for name, takes := range map[string]func() (func(context.Context) error, error){
@@ -129,7 +129,7 @@ func TestWriterMayBecomeAReader(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx := suite.Context(t)
 		a, b := z.Counted(t), z.Counted(t)
-		p := suite.UsedPath(t, a.Session)
+		p := z.UsedPath(t, a.Session)
 		rw := zksync.NewRWMutex(a.Session, p)
 		o := zksync.NewOwner("o")
 		w, r := rw.As(o), rw.RLocker().As(o)
@@ -153,7 +153,7 @@ func TestFenceOfADowngrade(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx := suite.Context(t)
 		a, b := z.Counted(t), z.Dial(t)
-		p := suite.UsedPath(t, a.Session)
+		p := z.UsedPath(t, a.Session)
 		rw := zksync.NewRWMutex(a.Session, p)
 		o := zksync.NewOwner("o")
 		var seen int64 // by the resource
@@ -199,7 +199,7 @@ func TestOptionsThatShow(t *testing.T) {
 		ctx := suite.Context(t)
 		proxy, s := z.Behind(t)
 		readers := zksync.WithACL(zk.ACL{Scheme: "world", ID: "anyone", Perms: zk.PermRead | zk.PermCreate | zk.PermDelete})
-		p := suite.Path(t)
+		p := z.Path(t)
 		sem := zksync.NewSemaphore(s, p, 2)
 		for name, pair := range map[string][2]func() (func(context.Context) error, error){
 			"access lists": {lockBy(ctx, zksync.NewMutex(s, p)), lockBy(ctx, zksync.NewMutex(s, p, readers))},
@@ -266,7 +266,7 @@ func lockBy(ctx context.Context, l suite.Lockable) func() (func(context.Context)
 // gets in between, and the fence stays.
 func TestDowngrade(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		s, other := z.Dial(t), z.Dial(t)
 		rw := zksync.NewRWMutex(s, p)
 		o := zksync.NewOwner("clerk")

@@ -23,7 +23,7 @@ var foreign = []string{
 func TestForeignChildren(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, c, p)
 		for _, name := range foreign {
 			_, err := c.Create(p+"/"+name, []byte("data"), 0, zk.WorldACL(zk.PermAll))
@@ -52,7 +52,7 @@ func TestForeignChildren(t *testing.T) {
 func TestShortForeignNames(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		suite.MakePath(t, c, p)
 		for i := range 40 {
 			_, err := c.Create(p+"/_c_"+strings.Repeat("a", i), nil, 0, zk.WorldACL(zk.PermAll))
@@ -72,7 +72,7 @@ func TestOrderByNumber(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
 		for _, guid := range []string{"00000000-0000-4000-8000-000000000000", "ffffffff-ffff-4fff-bfff-ffffffffffff"} {
-			p := suite.Path(t)
+			p := z.Path(t)
 			suite.MakePath(t, c, p)
 			// Curator's, made before ours.
 			theirs, err := c.Create(p+"/_c_"+guid+"-lock-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
@@ -103,7 +103,7 @@ func TestTieGrantsNothing(t *testing.T) {
 				if call.Try {
 					continue // refused by the listing, before it has a number
 				}
-				p := suite.Path(t)
+				p := z.Path(t)
 				suite.MakePath(t, c, p)
 				tied := fmt.Sprintf("%s/_c_%s-lock-%010d", p, guid, 1) // made as number 0: ours comes next
 				_, err := c.Create(tied, nil, 0, zk.WorldACL(zk.PermAll))
@@ -121,19 +121,19 @@ func TestTieGrantsNothing(t *testing.T) {
 				suite.LockAndUnlock(t, m)
 			}
 		}
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, c, p)
 		_, err := c.Create(p+"/lock-0000000001", nil, 0, zk.WorldACL(zk.PermAll))
 		suite.Must(t, err)
 		suite.PanicsWith(t, zksync.NewMutex(z.Dial(t), p).Lock, zksync.ErrSequenceExhausted)
-	})
+	}, suite.Timeless)
 }
 
 // Sequence numbers fall back with the parent, fences do not.
 func TestFenceGrows(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		var last int64
 		for i := range 4 {
 			m := zksync.NewMutex(s, p)
@@ -168,7 +168,7 @@ func TestFenceGrows(t *testing.T) {
 func TestJunkWithHighestNumber(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, c, p)
 		for _, n := range []string{"lock-2147483647", "_c_00000000-0000-4000-8000-000000000000-lock-2147483647", "_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-2147483646"} {
 			_, err := c.Create(p+"/"+n, nil, 0, zk.WorldACL(zk.PermAll))

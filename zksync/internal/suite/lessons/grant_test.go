@@ -17,10 +17,10 @@ import (
 // nothing is requested under a lock that others need.
 func TestNothingBlocksTheConnection(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		rec := new(suite.Recorder)
+		rec := suite.NewRecorder(t)
 		s := z.Dial(t, zksync.WithTracer(rec.Tracer()))
-		p := suite.Path(t)
-		m, elsewhere := zksync.NewMutex(s, p), zksync.NewMutex(s, suite.Path(t))
+		p := z.Path(t)
+		m, elsewhere := zksync.NewMutex(s, p), zksync.NewMutex(s, z.Path(t))
 		for _, name := range []string{"AcquireStart", "Blocked", "HoldStart", "AcquireEnd", "HoldEnd", "ReleaseEnd", "Session"} {
 			t.Run(name, func(t *testing.T) {
 				stuck, on := make(chan struct{}), make(chan struct{})
@@ -65,7 +65,7 @@ func TestNothingBlocksTheConnection(t *testing.T) {
 // Close ends every wait; so does a client that was closed under the session.
 func TestCloseEndsWaits(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		blocker := zksync.NewMutex(z.Dial(t), p)
 		blocker.Lock()
 		for _, call := range suite.Calls {
@@ -88,7 +88,7 @@ func TestCloseEndsWaits(t *testing.T) {
 		}
 		suite.InLine(t, z.Raw(t), p, 1)
 		blocker.Unlock()
-	})
+	}, suite.Timeless)
 }
 
 // Nothing sleeps on the way to a free lock.
@@ -97,7 +97,7 @@ func TestNoSleepBeforeAFreeLock(t *testing.T) {
 		s := z.Dial(t)
 		best := time.Hour
 		for i := range 20 {
-			m := zksync.NewMutex(s, fmt.Sprintf("%s-%d", suite.Path(t), i)) // each for the first time
+			m := zksync.NewMutex(s, fmt.Sprintf("%s-%d", z.Path(t), i)) // each for the first time
 			start := time.Now()
 			m.Lock()
 			m.Unlock() // that is all
@@ -113,7 +113,7 @@ func TestNoSleepBeforeAFreeLock(t *testing.T) {
 // node, or an error with none; and the next in line gets it.
 func TestGrantAgainstCancel(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		c := z.Raw(t)
 		sa := z.Dial(t)
 		a, b := zksync.NewMutex(sa, p), zksync.NewMutex(z.Dial(t), p)
@@ -160,5 +160,5 @@ func TestGrantAgainstCancel(t *testing.T) {
 			suite.InLine(t, c, p, 0)
 		}
 		t.Logf("%d of %d granted", won, rounds)
-	})
+	}, suite.Timeless)
 }

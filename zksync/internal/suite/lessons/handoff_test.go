@@ -24,7 +24,7 @@ func TestConstantUseAndALostEvent(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				p := suite.Path(t)
+				p := z.Path(t)
 				proxy := z.Proxied(t)
 				proxy.SetHook(hook)
 				busy := zksync.NewMutex(suite.DialTo(t, []string{proxy.Addr()}), p)

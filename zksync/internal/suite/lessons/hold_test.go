@@ -12,9 +12,9 @@ import (
 
 // After the session died an owner does not enter again as if it still held.
 func TestNoReentryAfterLoss(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		l := m.As(zksync.NewOwner("o"))
 		l.Lock()
@@ -46,16 +46,16 @@ func TestNoReentryAfterLoss(t *testing.T) {
 		suite.LockAndUnlock(t, l)
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }
 
 // A lock that was lost works again: after a Hold at once, after a plain lock
 // once its own Unlock came.
 func TestLostLockWorksAgain(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		for _, call := range suite.Calls {
-			s, p := z.Dial(t), suite.Path(t)
+			s, p := z.Dial(t), z.Path(t)
 			m := zksync.NewMutex(s, p)
 			release, err := call.Take(suite.Context(t), m)
 			suite.Must(t, err)
@@ -83,13 +83,13 @@ func TestLostLockWorksAgain(t *testing.T) {
 			suite.IsError(t, release(suite.Context(t)), zksync.ErrLost)
 			suite.Must(t, suite.Receive(t, next))
 		}
-	})
+	}, suite.Timeless)
 }
 
 // Nobody is told that all is well with a lock that had been lost.
 func TestUnlockOfALostLock(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		for i, call := range suite.Calls {
 			release, err := call.Take(suite.Context(t), m)
@@ -115,7 +115,7 @@ func TestDeleteWithoutAnAnswer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		proxy := z.Proxied(t)
 		s := suite.DialTo(t, []string{proxy.Addr()})
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		for _, call := range suite.Calls {
 			for _, lost := range []bool{false, true} {
@@ -150,11 +150,11 @@ func TestDeleteWithoutAnAnswer(t *testing.T) {
 // way, the place that is free in this process lets nobody past those who wait
 // elsewhere, and nobody in beside them.
 func TestFreedBeforeTheDelete(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		proxy := z.Proxied(t)
 		s := suite.DialTo(t, []string{proxy.Addr()})
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		elsewhere := zksync.NewMutex(z.Dial(t), p)
 		for _, call := range suite.Calls {
@@ -211,9 +211,9 @@ func TestFreedBeforeTheDelete(t *testing.T) {
 // The loss of a plain lock is logged, its late Unlock too little a thing to
 // panic about; with the next goroutine waiting it releases nothing of others'.
 func TestLateUnlock(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		m := zksync.NewMutex(s, p)
 		m.Lock()
 		next := suite.Async(func() *zksync.Hold { h, _ := m.Hold(suite.Context(t)); return h })
@@ -234,5 +234,5 @@ func TestLateUnlock(t *testing.T) {
 		suite.Must(t, h.Release(context.Background()))
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Timeless)
 }

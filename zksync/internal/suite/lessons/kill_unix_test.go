@@ -11,9 +11,9 @@ import (
 
 // A killed process's lock is free when its session is over, and not before.
 func TestKilledHolder(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, st := suite.Context(t), suite.Path(t), newStore(t)
+		ctx, p, st := suite.Context(t), z.Path(t), newStore(t)
 		c := suite.StartChild(t, "writer", "ZKSYNC_TEST_SERVER", z.Servers[0], "ZKSYNC_TEST_PATH", p,
 			"ZKSYNC_TEST_STORE", st.ln.Addr().String(), "ZKSYNC_TEST_LOOK", "err")
 		fence, node, err := c.Holds(ctx)

@@ -21,7 +21,7 @@ var ownName = regexp.MustCompile(`^_c_([0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89a
 // one was deleted.
 func TestFreshGUID(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		c := z.Raw(t)
 		m := zksync.NewMutex(s, p)
 		seen := make(map[string]bool)
@@ -67,7 +67,7 @@ func TestCancelledDuringCreate(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Proxied(t)
 		s := suite.DialTo(t, []string{p.Addr()})
-		lp := suite.Path(t)
+		lp := z.Path(t)
 		m := zksync.NewMutex(s, lp)
 		suite.LockAndUnlock(t, m)
 		for _, call := range suite.Calls {
@@ -103,7 +103,7 @@ func TestCancelledDuringCreate(t *testing.T) {
 // The caller's ctx is over: the clean-up does not use it.
 func TestCleanUpOnItsOwnTime(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		c := z.Raw(t)
 		blocker := zksync.NewMutex(z.Dial(t), p)
 		s := z.Dial(t)
@@ -135,7 +135,7 @@ func TestErrorAfterCreate(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
 		suite.Must(t, c.AddAuth("digest", []byte("admin:secret")))
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, c, path.Dir(p))
 		acl := append(zk.DigestACL(zk.PermAll, "admin", "secret"), zk.WorldACL(zk.PermCreate|zk.PermDelete)...)
 		_, err := c.Create(p, nil, 0, acl) // nobody else may list it
@@ -157,7 +157,7 @@ func TestParentVanishes(t *testing.T) {
 		c := z.Raw(t)
 		proxy := z.Proxied(t)
 		s := suite.DialTo(t, []string{proxy.Addr()})
-		base := suite.Path(t)
+		base := z.Path(t)
 		p := base + "/deep/down"
 		var vanished atomic.Int32
 		proxy.SetHook(func(f zktest.Frame) zktest.Action {

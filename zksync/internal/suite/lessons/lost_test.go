@@ -27,7 +27,7 @@ func TestHolderIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				ctx, path := suite.Context(t), suite.Path(t)
+				ctx, path := suite.Context(t), z.Path(t)
 				s := z.Dial(t)
 				h, err := zksync.NewMutex(s, path).Hold(ctx)
 				suite.Must(t, err)
@@ -69,7 +69,7 @@ func TestDeferredUnlockOfALostLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+				ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 				var log suite.Notes
 				p, s := z.Behind(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 				other := zksync.NewMutex(z.Dial(t), path)
@@ -113,7 +113,7 @@ func TestDeferredUnlockOfALostLock(t *testing.T) {
 // a node that is there.
 func TestBrokenNodeIsNotHandedOver(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		m := zksync.NewMutex(s, path)
 		suite.Must(t, m.LockContext(ctx))

@@ -15,28 +15,16 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// takes are the ways to a lock that a caller can bound. Each returns how to
-// give it back.
-var takes = map[string]suite.LockWay{
-	"LockContext": func(ctx context.Context, m *zksync.Mutex) (func() error, error) {
-		return func() error { return m.UnlockContext(ctx) }, m.LockContext(ctx)
-	},
-	"Hold": func(ctx context.Context, m *zksync.Mutex) (func() error, error) {
-		h, err := m.Hold(ctx)
-		return func() error { return h.Release(ctx) }, err
-	},
-	"TryHold": func(ctx context.Context, m *zksync.Mutex) (func() error, error) {
-		h, err := m.TryHold(ctx)
-		return func() error { return h.Release(ctx) }, err
-	},
-}
+// bounded are the ways to a lock that a caller can bound.
+var bounded = suite.WaysNamed("LockContext", "Hold", "TryHold")
 
 // The node whose create was not answered is found and stood on.
 func TestLostCreateReply(t *testing.T) {
-	for name, take := range takes {
+	for _, way := range bounded {
+		name, take := way.Name, way.Lock
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+				ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 				p, s := z.Behind(t)
 				id := s.ID()
 				m := zksync.NewMutex(s, path)
@@ -61,7 +49,7 @@ func TestLostCreateReply(t *testing.T) {
 // A server that lags does not show the node until it is brought up to date.
 func TestLaggingServer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		p, s := z.Behind(t)
 		m := zksync.NewMutex(s, path)
 		suite.LockAndUnlock(t, m)
@@ -104,7 +92,7 @@ func TestLaggingServer(t *testing.T) {
 // is dying: it is deleted, and stood on no more.
 func TestNodeOfTheDyingSession(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		p, s := z.Behind(t)
 		m := zksync.NewMutex(s, path)
 		suite.LockAndUnlock(t, m)
@@ -149,9 +137,10 @@ func TestAnswerLateOrLost(t *testing.T) {
 				return zktest.DropAndCut
 			}},
 		} {
-			for name, take := range takes {
+			for _, way := range bounded {
+				name, take := way.Name, way.Lock
 				t.Run(test.name+"/"+name, func(t *testing.T) {
-					path := suite.Path(t)
+					path := z.Path(t)
 					p, s := z.Behind(t)
 					other := z.Dial(t)
 					m := zksync.NewMutex(s, path)
@@ -188,7 +177,7 @@ func TestAnswerLateOrLost(t *testing.T) {
 // that does not move is left behind at once, and answered for later.
 func TestCallsHonourContexts(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		path := suite.Path(t)
+		path := z.Path(t)
 		p, s := z.Behind(t)
 		m := zksync.NewMutex(s, path)
 		suite.LockAndUnlock(t, m)
@@ -221,7 +210,7 @@ func TestCreateRunsUnderTheNextSession(t *testing.T) {
 		name := map[bool]string{false: "Waiting", true: "Cancelled"}[cancelled]
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				path, raw := suite.Path(t), z.Raw(t)
+				path, raw := z.Path(t), z.Raw(t)
 				var w suite.Wires
 				p, s := z.Behind(t, zksync.WithDialer(w.Dial))
 				m := zksync.NewMutex(s, path)

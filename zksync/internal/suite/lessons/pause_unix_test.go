@@ -161,9 +161,9 @@ func TestPausedHolder(t *testing.T) {
 	t.Parallel()
 	for _, look := range []string{"err", "context", "never"} {
 		t.Run(look, func(t *testing.T) {
-			t.Parallel()
+			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
-				ctx, p, st := suite.Context(t), suite.Path(t), newStore(t)
+				ctx, p, st := suite.Context(t), z.Path(t), newStore(t)
 				c := suite.StartChild(t, "writer", "ZKSYNC_TEST_SERVER", z.Servers[0], "ZKSYNC_TEST_PATH", p,
 					"ZKSYNC_TEST_STORE", st.ln.Addr().String(), "ZKSYNC_TEST_LOOK", look)
 				fence, _, err := c.Holds(ctx)
@@ -205,10 +205,10 @@ func TestPausedHolder(t *testing.T) {
 // A waiter that is stopped while its turn comes, and its session goes, does not
 // hold when it wakes: not before it has stood in line again.
 func TestPausedWaiter(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 6
-		ctx, root := suite.Context(t), suite.Path(t)
+		ctx, root := suite.Context(t), z.Path(t)
 		raw, a, b := z.Raw(t), z.Dial(t), z.Dial(t, suite.TellsLine())
 		kids := make([]*suite.Child, n)
 		first, third := make([]*zksync.Hold, n), make([]*zksync.Hold, n)

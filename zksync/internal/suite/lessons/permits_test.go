@@ -21,7 +21,7 @@ func TestAnyHolderLeaves(t *testing.T) {
 		const n = 3
 		ctx, raw := suite.Context(t), z.Raw(t)
 		for i := range n {
-			p := suite.Path(t)
+			p := z.Path(t)
 			var holders []*zksync.Hold
 			for range n {
 				h, err := zksync.NewSemaphore(z.Dial(t), p, n).Hold(ctx, 1)
@@ -44,13 +44,13 @@ func TestAnyHolderLeaves(t *testing.T) {
 			suite.Must(t, holders[(i+2)%n].Release(ctx))
 			z.Empty(t, p)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // Permits are granted all or none: two who want both of two don't hold one each.
 func TestAllOrNone(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		raw, s, other := z.Raw(t), z.Dial(t), z.Dial(t)
 		one, two := zksync.NewSemaphore(s, p, 2), zksync.NewSemaphore(other, p, 2)
 		suite.Must(t, one.Acquire(ctx, 1))
@@ -90,7 +90,7 @@ func TestAllOrNone(t *testing.T) {
 // only.
 func TestWhatCounts(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Counted(t)
 		suite.LockAndUnlock(t, zksync.NewMutex(s.Session, p))
 		const sequential = zk.FlagEphemeral | zk.FlagSequence
@@ -125,7 +125,7 @@ func TestWhatCounts(t *testing.T) {
 // counts, and the log tells once.
 func TestLimitsDiffer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), suite.Path(t)
+		ctx, p := suite.Context(t), z.Path(t)
 		var log suite.Notes
 		s := z.Dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		small := zksync.NewSemaphore(z.Dial(t), p, 2)
@@ -170,7 +170,7 @@ func strictly(z *suite.Ground, t *testing.T, p string) *zksync.Semaphore {
 // are deleted one by one. So they are when the answer is lost.
 func TestSeveralNodesOneGone(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		proxy, s := z.Behind(t)
 		paths := []string{root + "/a", root + "/b", root + "/c"}
 		var all []zksync.Locker
@@ -214,7 +214,7 @@ func TestSeveralNodesOneGone(t *testing.T) {
 // behind in another, and two of them would wait for each other.
 func TestMultiStandsByItself(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, root, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
 		pa, pb := root+"/a", root+"/b"
 		a, b := zksync.NewMutex(s, pa), zksync.NewMutex(s, pb)
@@ -262,7 +262,7 @@ func TestMultiStandsByItself(t *testing.T) {
 // all the same: its node has been touched.
 func TestTouchedBeforeTheWatch(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		open := func(s *zksync.Session) *zksync.Semaphore { return zksync.NewSemaphore(s, p, 3) }
 		holder, before := open(z.Dial(t)), z.Dial(t)
 		proxy, s := z.Behind(t)

@@ -36,7 +36,8 @@ func TestNoEventAfterAReconnect(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				w := &suite.Tap{To: srv.Dial}
 				s, holder := suite.Via(t, w.Dial), zksync.NewMutex(suite.Via(t, srv.Dial), "/l")
 				suite.Must(t, holder.LockContext(suite.Context(t)))
@@ -64,7 +65,8 @@ func TestNoEventAfterAReconnect(t *testing.T) {
 // set again: that is as of what was seen before the connection, whatever those
 // answers say, and what has changed meanwhile is told.
 func TestWatchesAsOfTheConnect(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		const queued, slow = 20, 5 * time.Millisecond
 		w := &suite.Tap{To: srv.Dial}
 		s, other := suite.Via(t, w.Dial), suite.Via(t, srv.Dial)
@@ -136,7 +138,8 @@ func TestWatchesAsOfTheConnect(t *testing.T) {
 func TestFollowerCutFromItsLeader(t *testing.T) {
 	for _, after := range []time.Duration{0, suite.VirtualTimeout / 12, suite.VirtualTimeout / 6, suite.VirtualTimeout / 3, suite.VirtualTimeout} {
 		t.Run(after.String(), func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				follower := srv.Door()
 				first, second := suite.Via(t, follower.Dial), suite.Via(t, srv.Dial)
 				d, err := suite.BeginDuel(suite.Context(t), first, second, "/l")
@@ -166,7 +169,8 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 // session lives, compares the clock: it does not return with a lock that
 // somebody else has by then.
 func TestHeldUpOnItsWayOut(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		door := srv.Door()
 		told, on := make(chan struct{}), make(chan struct{})
 		var stop sync.Once
@@ -203,7 +207,8 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 // Who has waited so long that nothing is known of the session asks, and keeps the
 // place in line that it has.
 func TestOldPlaceIsProven(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		var sessions []*zksync.Session
 		for range 4 {
 			sessions = append(sessions, suite.Via(t, srv.Dial))

@@ -23,9 +23,11 @@ import (
 // node. It is found all the same, and neither made again nor taken for somebody
 // else's.
 func TestLaggingFollower(t *testing.T) {
-	for name, take := range takes {
+	for _, way := range bounded {
+		name, take := way.Name, way.Lock
 		t.Run(name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				follower := srv.Door()
 				var moved atomic.Bool
 				s := suite.Via(t, func(network, addr string, timeout time.Duration) (net.Conn, error) {
@@ -60,7 +62,8 @@ func TestLaggingFollower(t *testing.T) {
 // A node of this process that nobody answers for holds nobody up. Those of
 // others are theirs.
 func TestNobodysNode(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, "/l")
 		h, err := m.Hold(suite.Context(t))
@@ -101,7 +104,8 @@ func TestEndOfTheCounter(t *testing.T) {
 	const last = math.MaxInt32 - 1000 // the highest number that is good
 	for _, call := range suite.Calls {
 		t.Run(call.Name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 				m := zksync.NewMutex(s, "/l")
 				suite.LockAndUnlock(t, m)
@@ -152,7 +156,8 @@ func TestFoundInTheNextSession(t *testing.T) {
 		{"Cancelled/AnswerLost", true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				srv := z.Server
 				w := &suite.Tap{To: srv.Dial}
 				s := suite.Via(t, w.Dial)
 				m := zksync.NewMutex(s, "/l")
@@ -215,7 +220,8 @@ func TestFoundInTheNextSession(t *testing.T) {
 // The fence is the zxid that the node was made with, in whatever way the hold
 // was come by: the answer to a create does not tell it.
 func TestFenceIsOfTheNode(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, "/l")
 		var last int64
@@ -288,7 +294,8 @@ func TestFenceIsOfTheNode(t *testing.T) {
 // hold: the second one is refused as long as the first is in use, and nothing of
 // it is to be seen.
 func TestValuesMustAgree(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s := suite.Via(t, srv.Dial, zksync.WithAuth("digest", []byte("me:secret")))
 		world := zksync.NewMutex(s, "/l")
 		mine := zksync.NewMutex(s, "/l", zksync.WithACL(zk.DigestACL(zk.PermAll, "me", "secret")...))

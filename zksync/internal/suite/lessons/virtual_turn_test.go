@@ -12,13 +12,13 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // The end of the only blocker is a turn only if it has been deleted: not when it
 // is written to, as by who asks for the lock back.
 func TestBlockerIsWrittenTo(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(other, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
@@ -44,7 +44,8 @@ func TestBlockerIsWrittenTo(t *testing.T) {
 // The own node goes, and in the same breath the blocker: that is no turn, since
 // the place in line is somebody else's.
 func TestOwnNodeGoesFirst(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		a, b, c := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
 		for i := range 10 {
 			p := fmt.Sprint("/l", i)
@@ -81,7 +82,8 @@ func passOn(t *testing.T, held *zksync.Hold, next <-chan suite.Grant) {
 // While a waiter is cut off its own node and its blocker go. Of what is told on
 // the next connection the blocker's end may come first: it proves nothing there.
 func TestBlockerHeardOfFirst(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		w := &suite.Tap{To: srv.Dial}
 		a, b, c := suite.Via(t, srv.Dial), suite.Via(t, w.Dial), suite.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(a, "/l").Hold(suite.Context(t))
@@ -118,7 +120,8 @@ func TestBlockerHeardOfFirst(t *testing.T) {
 // The nodes of one session end together, in any order: that of a blocker of the
 // own session says nothing, as the own node may be next.
 func TestBlockerOfTheOwnSession(t *testing.T) {
-	suite.Virtual(t, func(t *testing.T, srv *zktest.Server) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		const n = 20
 		w := &suite.Tap{To: srv.Dial}
 		s, other := suite.Via(t, w.Dial), suite.Via(t, srv.Dial)

@@ -23,7 +23,7 @@ func TestGoneBeforeTheWatch(t *testing.T) {
 		c := z.Raw(t)
 		proxy := z.Proxied(t)
 		s := suite.DialTo(t, []string{proxy.Addr()})
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		for _, call := range suite.Calls {
 			if call.Try {
@@ -54,7 +54,7 @@ func TestGoneBeforeTheWatch(t *testing.T) {
 func TestMiddleWaiterLeaves(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		first, second, third := zksync.NewMutex(z.Dial(t), p), zksync.NewMutex(z.Dial(t), p), z.Dial(t)
 		last := zksync.NewMutex(third, p)
 		for _, leave := range []string{"cancelled", "deleted"} {
@@ -92,18 +92,18 @@ func TestMiddleWaiterLeaves(t *testing.T) {
 			}
 			suite.InLine(t, c, p, 0)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // The own node goes, or the session dies, while waiting: it is noticed at once,
 // and what is granted in the end has a node of the living session.
 func TestOwnNodeGoneWhileWaiting(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
 		for _, how := range []string{"node deleted", "session expired", "parent deleted"} {
 			t.Run(how, func(t *testing.T) {
-				p := suite.Path(t)
+				p := z.Path(t)
 				blocker, err := zksync.NewMutex(z.Dial(t), p).Hold(suite.Context(t))
 				suite.Must(t, err)
 				s := z.Dial(t)
@@ -149,10 +149,10 @@ func TestOwnNodeGoneWhileWaiting(t *testing.T) {
 
 // One deadline for the whole call, however many predecessors come and go.
 func TestOneDeadline(t *testing.T) {
-	t.Parallel()
+	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		c := z.Raw(t)
-		p := suite.Path(t)
+		p := z.Path(t)
 		suite.MakePath(t, c, p)
 		var ahead []string
 		for range 8 {
@@ -181,7 +181,7 @@ func TestOneDeadline(t *testing.T) {
 			left = ahead
 		}
 		t.Error("the deadline began again with each predecessor")
-	})
+	}, suite.Timeless)
 }
 
 // No watch is set on a node that is not there.
@@ -189,7 +189,7 @@ func TestNoWatchOnWhatIsGone(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		proxy := z.Proxied(t)
 		s := suite.DialTo(t, []string{proxy.Addr()})
-		p := suite.Path(t)
+		p := z.Path(t)
 		m := zksync.NewMutex(s, p)
 		suite.LockAndUnlock(t, m)
 		before := z.WatchCount(t)
@@ -216,7 +216,7 @@ func TestNoWatchOnWhatIsGone(t *testing.T) {
 // However many tries time out on a lock that stays held, watches do not pile up.
 func TestWatchesDoNotPileUp(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		p := suite.Path(t)
+		p := z.Path(t)
 		blocker := zksync.NewMutex(z.Dial(t), p)
 		s := z.Dial(t)
 		m := zksync.NewMutex(s, p)
@@ -250,7 +250,7 @@ func TestWatchesDoNotPileUp(t *testing.T) {
 		if n := s.Stats().Acquired; n != 1 {
 			t.Errorf("%d grants", n)
 		}
-	})
+	}, suite.Timeless)
 }
 
 // pokedCtx counts how often a call looks at its context, which it does when it
@@ -265,7 +265,7 @@ func (c pokedCtx) Err() error { c.pokes.Add(1); return c.Context.Err() }
 // Of thousands of goroutines that wait for one lock, a release wakes one.
 func TestOneWakes(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), suite.Path(t)
+		s, p := z.Dial(t), z.Path(t)
 		const n = 2000
 		m := zksync.NewMutex(s, p, zksync.WithHandoff(n))
 		other := zksync.NewMutex(z.Dial(t), p)
@@ -301,5 +301,5 @@ func TestOneWakes(t *testing.T) {
 			wg.Wait()
 		}
 		suite.AtRest(t, s)
-	})
+	}, suite.Timeless)
 }

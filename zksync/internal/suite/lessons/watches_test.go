@@ -20,7 +20,7 @@ import (
 func TestNoEventIsDropped(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 60
-		ctx, root := suite.Context(t), suite.Path(t)
+		ctx, root := suite.Context(t), z.Path(t)
 		holder, s := z.Dial(t), z.Dial(t, suite.TellsLine())
 		var results []<-chan error
 		for i := range n {
@@ -49,7 +49,7 @@ func TestWatchesSetAgainLoseNoEvent(t *testing.T) {
 		if suite.RaceEnabled { // the client races with itself here
 			n, queued = 1000, 0
 		}
-		raw, root := z.Raw(t), suite.Path(t)
+		raw, root := z.Raw(t), z.Path(t)
 		p, s := z.Behind(t)
 		suite.LockAndUnlock(t, zksync.NewMutex(s, root)) // makes the path
 		name := func(i int) string { return fmt.Sprintf("%s/%0100d", root, i) }
@@ -138,7 +138,7 @@ func inBatches(t *testing.T, n int, f func(from, to int) error) {
 func TestLongList(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 8000 // names of 200 bytes: more than 1.5 MB
-		ctx, path, raw := suite.Context(t), suite.Path(t), z.Raw(t)
+		ctx, path, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s := z.Dial(t)
 		m := zksync.NewMutex(s, path)
 		suite.LockAndUnlock(t, m)
