@@ -15,6 +15,7 @@ import (
 // The connection is cut without a sign, in either direction or both: the first
 // hold's contexts end before another session holds.
 func TestLoss_ConnectionCut(t *testing.T) {
+	suite.Beside(t)
 	for name, fault := range map[string]func(*zktest.Proxy){
 		"ToServer": func(p *zktest.Proxy) { p.Blackhole(true, false) },
 		"ToClient": func(p *zktest.Proxy) {
@@ -140,6 +141,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 // or, a follower, cut off from its leader, while it goes on answering its
 // clients' pings and reads.
 func TestLoss_OneOfThreeServers(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 3, zktest.WithTickTime(500*time.Millisecond))
 	follower := func() int { return (e.Leader() + 1) % 3 }
 	for _, test := range []struct {

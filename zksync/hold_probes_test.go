@@ -32,6 +32,7 @@ func holdMany(t *testing.T, s *zksync.Session, root string, n, size int) []*zksy
 // transactions, which take longer than it waits for one. They are sent together, and
 // each answer is a sign of life: the connection is not given up.
 func TestManyHoldsFarAway(t *testing.T) {
+	suite.Beside(t)
 	t.Run("VirtualTime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const n, far = 700, 20 * time.Millisecond // one way
@@ -52,6 +53,7 @@ func TestManyHoldsFarAway(t *testing.T) {
 	})
 	// Here each frame takes its time, one after the other.
 	t.Run("Network", func(t *testing.T) {
+		suite.Long(t)
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			const n = 600
 			p, s := z.Behind(t)

@@ -54,7 +54,7 @@ func TestHold(t *testing.T) {
 		suite.LockAndUnlock(t, m)
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
+	}, suite.Smoke)
 }
 
 type keyed struct{}

@@ -57,6 +57,7 @@ func nodeBehind(t testing.TB, s *zksync.Session, p string) string {
 }
 
 func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
+	suite.Beside(t)
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		const p, owners = "/l", 4

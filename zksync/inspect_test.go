@@ -84,7 +84,7 @@ func TestInspect(t *testing.T) {
 		if _, err := s.Inspect(ctx, "nowhere"); !errors.Is(err, zksync.ErrInvalidPath) {
 			t.Error(err)
 		}
-	})
+	}, suite.Smoke)
 }
 
 // Three owners in three sessions, each of which holds what the one before wants.

@@ -14,6 +14,7 @@ import (
 // it. A Multi that is too large for that is refused before it stands anywhere, and
 // the largest that is not stands anew with the most that it can have to say.
 func TestMultiHasRoomForWhoTakesThePlaceOver(t *testing.T) {
+	suite.Beside(t)
 	for name, opts := range map[string][]zksync.Option{"names": nil, "nothing": {zksync.WithoutNodeInfo()}} {
 		t.Run(name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {

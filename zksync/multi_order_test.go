@@ -71,7 +71,7 @@ func TestMultisInAnyOrder(t *testing.T) {
 		for i := range locks {
 			z.Empty(t, fmt.Sprint(root, "/", i))
 		}
-	})
+	}, suite.Smoke)
 }
 
 func deadlineOf(ctx context.Context) time.Time {

@@ -73,6 +73,7 @@ func TestMultiTooLarge(t *testing.T) {
 // The largest Multi that is let pass is carried out, and none of the requests that
 // follow for its nodes is too large. A lock more is refused.
 func TestLargestMulti(t *testing.T) {
+	suite.Long(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		n, size := 300, 400
 		if z.Adapted {

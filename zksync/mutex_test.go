@@ -159,7 +159,7 @@ func TestDropIn(t *testing.T) {
 				z.Empty(t, p)
 			})
 		}
-	})
+	}, suite.Smoke)
 }
 
 // Two programs that take turns.

@@ -49,7 +49,7 @@ func TestTryLockRules(t *testing.T) {
 		if got, err := m.TryLockContext(ctx); got || !errors.Is(err, zksync.ErrClosed) {
 			t.Errorf("TryLockContext after Close: %v, %v", got, err)
 		}
-	})
+	}, suite.Smoke)
 }
 
 // TryLock waits for an answer for a third of the session timeout, and while

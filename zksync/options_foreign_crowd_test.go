@@ -85,6 +85,7 @@ func (r recipe) lock(ctx context.Context) (unlock func() error, err error) {
 // Both sides have the lock in turn, and never at once: ours is told of theirs, and
 // theirs takes the lowest number of all.
 func TestForeignPrefixCrowd(t *testing.T) {
+	suite.Beside(t)
 	for name, prefixes := range map[string][]string{"seq": {"seq-"}, "bare": {""}, "space": {"LockA ", "LockB "}} {
 		t.Run(name, func(t *testing.T) {
 			suite.EachSession(t, func(t *testing.T, z *suite.Ground) {

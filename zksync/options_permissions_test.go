@@ -167,6 +167,7 @@ func certificate(t *testing.T, file, name string, parent *tls.Certificate) *tls.
 
 // A client's certificate is its identity: the access list names the subject.
 func TestCertificateIsAnIdentity(t *testing.T) {
+	suite.Long(t)
 	t.Parallel()
 	suite.NeedReal(t, suite.StartReal())
 	dir := t.TempDir()

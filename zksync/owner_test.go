@@ -87,7 +87,7 @@ func TestReentry(t *testing.T) {
 			})
 		}
 		suite.AtRest(t, s)
-	})
+	}, suite.Smoke)
 }
 
 // Within one tenure all holds have one fence, each its own end.

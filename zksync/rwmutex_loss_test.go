@@ -131,6 +131,7 @@ func TestLostReadersOfOwners(t *testing.T) {
 // A handle of a read lock, of permits, of several locks knows its loss, whichever
 // node it was; its late Release touches nobody.
 func TestLostHoldsOfTheFamily(t *testing.T) {
+	suite.Beside(t)
 	for _, k := range []struct {
 		name string
 		open func(s *zksync.Session, p string) func(ctx context.Context) (*zksync.Hold, error)

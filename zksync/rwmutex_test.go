@@ -71,7 +71,7 @@ func TestReadersAndWriters(t *testing.T) {
 			suite.AtRest(t, s)
 		}
 		z.Empty(t, p)
-	})
+	}, suite.Smoke)
 }
 
 // visit takes the lock in some way, or gives up.

@@ -85,5 +85,5 @@ func TestNoPermitsOnALock(t *testing.T) {
 		suite.LockAndUnlock(t, m)
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	}, suite.Timeless)
+	}, suite.Timeless, suite.Smoke)
 }

@@ -28,6 +28,7 @@ func isClientClosed(t testing.TB, err error) {
 // error that says so, and so does whatever comes after; what is held is lost by the
 // clock, if it is not given back before.
 func TestProgramClosesItsClient(t *testing.T) {
+	suite.Beside(t)
 	run := func(t *testing.T, client *zk.Conn, timeout time.Duration, other *zksync.Session, at string) {
 		ctx := suite.Context(t)
 		s, err := zksync.NewSession(client, timeout, suite.TellsLine())
@@ -131,6 +132,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 // A session on a program's client that reconnects again and again costs no more of it
 // each time, whatever it watches.
 func TestReconnectsOfAClientPileUpNothing(t *testing.T) {
+	suite.Long(t)
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		const locks, times = 30, 3
 		ctx, at, other := suite.Context(t), z.Path(t), z.Dial(t)

@@ -58,6 +58,9 @@ func TestCloseGoesOnWithDeletions(t *testing.T) {
 		"Flapping": 5, // each request ends its connection: no sign of a client that is closed
 	} {
 		t.Run(name, func(t *testing.T) {
+			if cuts > 0 {
+				suite.Long(t)
+			}
 			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				l := z.Lend(t)
@@ -98,6 +101,7 @@ func TestCloseGoesOnWithDeletions(t *testing.T) {
 // where nothing was left, when the nodes are gone, when their session is over, and
 // when the program closes its client.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
+	suite.Long(t)
 	z := suite.Real(t)
 	after := map[string]func(l *suite.Lent){
 		"NodesGone":    func(l *suite.Lent) { l.P.Heal() },

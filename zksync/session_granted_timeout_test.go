@@ -68,6 +68,7 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 		})
 	}
 	t.Run("Network", func(t *testing.T) {
+		suite.Long(t)
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			good, silent := z.Proxied(t), z.Proxied(t)
 			silent.Refuse(true)
@@ -145,6 +146,7 @@ func TestDialPassesSilentServers(t *testing.T) {
 // Dial returns when its ctx ends, whatever it is waiting for, and leaves nothing
 // that lasts.
 func TestDialEndsWithItsContext(t *testing.T) {
+	suite.Beside(t)
 	const bound, late = 300 * time.Millisecond, 150 * time.Millisecond
 	fails := func(t *testing.T, servers []string, late time.Duration, opts ...zksync.Option) {
 		t.Helper()
@@ -181,6 +183,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		})
 	})
 	t.Run("Network", func(t *testing.T) {
+		suite.Long(t)
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			p := z.Proxied(t)
 			p.Blackhole(true, true)
@@ -192,6 +195,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 // A client that has locked up is replaced soon by the session timeout that was
 // granted, however long the one is that was asked for.
 func TestLockedUpClientIsReplacedWhateverWasAskedFor(t *testing.T) {
+	suite.Long(t)
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var w suite.Wires

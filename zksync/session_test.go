@@ -111,5 +111,5 @@ func TestNewSessionLeavesClient(t *testing.T) {
 		if c.State() != zk.StateHasSession {
 			t.Error(c.State())
 		}
-	})
+	}, suite.Smoke)
 }

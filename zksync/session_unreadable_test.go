@@ -69,6 +69,7 @@ func TestUnlistableNodeOfALostReply(t *testing.T) {
 
 // Close names it, too; on a client that lives on it goes as soon as it can.
 func TestCloseNamesAnUnlistableNode(t *testing.T) {
+	suite.Long(t)
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Path(t)

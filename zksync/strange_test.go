@@ -244,6 +244,7 @@ func TestStrangersCostFewReads(t *testing.T) {
 
 // The look at strangers costs one read a session, path and kind of name, whatever they are.
 func TestStrangersCostOneRead(t *testing.T) {
+	suite.Beside(t)
 	for name, flags := range map[string]int32{"data": zk.FlagSequence, "locks": zk.FlagEphemeral | zk.FlagSequence} {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {

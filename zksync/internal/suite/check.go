@@ -15,12 +15,12 @@ import (
 )
 
 // Runs is how often each fault is made: all of the times that are promised with
-// ZKSYNC_FULL=1, a part of them otherwise, and a smaller part in the short form.
+// ZKSYNC_FULL=1, a part of them otherwise.
 func Runs(full int) int {
 	if os.Getenv("ZKSYNC_FULL") == "1" {
 		return full
 	}
-	return max(1, full/LongOr(5, 25))
+	return max(1, full/5)
 }
 
 // Together runs f for 0 to n-1 at the same time and reports each error.

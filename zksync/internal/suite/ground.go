@@ -81,8 +81,14 @@ func each(t *testing.T, parallel, adapted bool, f func(*testing.T, *Ground), for
 			run(t, false)
 			return
 		}
-		t.Run("dial", func(t *testing.T) { run(t, false) })
-		t.Run("adapted", func(t *testing.T) { run(t, true) })
+		for name, adapted := range map[string]bool{"dial": false, "adapted": true} {
+			t.Run(name, func(t *testing.T) {
+				if !IsLong() {
+					t.Parallel()
+				}
+				run(t, adapted)
+			})
+		}
 	}
 	t.Run("embedded", func(t *testing.T) {
 		on(t, func(t *testing.T, adapted bool) {
@@ -160,7 +166,7 @@ func Real(t testing.TB) *Ground {
 // CountsWatches has a test that counts all watches of a server run beside others
 // only where none is shared.
 func CountsWatches(t *testing.T) {
-	if StartReal() != nil {
+	if !IsLong() || StartReal() != nil {
 		t.Parallel()
 	}
 }

@@ -46,6 +46,13 @@ func Parallel(t *testing.T) {
 	}
 }
 
+// Beside is t.Parallel in the short form only, where more tests run side by side.
+func Beside(t *testing.T) {
+	if !IsLong() {
+		t.Parallel()
+	}
+}
+
 // tellShort says once for a package that it ran in the short form.
 func tellShort() {
 	if n := skipped.Load(); n > 0 {

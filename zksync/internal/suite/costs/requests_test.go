@@ -35,7 +35,7 @@ func TestRequestsOfAFreeLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Wants(t, "Do", suite.Ops{"create": 1, "getChildren2": 1, "getData": 1, "delete": 1})
-	})
+	}, suite.Smoke)
 }
 
 func TestRequestsOfAHandOver(t *testing.T) {
@@ -59,7 +59,7 @@ func TestRequestsOfAHandOver(t *testing.T) {
 		}
 		m.Unlock()
 		s.Wants(t, "unlock with nobody waiting", suite.Ops{"delete": 1})
-	})
+	}, suite.Smoke)
 }
 
 func TestRequestsFromDeletedToHeld(t *testing.T) {

@@ -70,9 +70,9 @@ func each(sessions []*zksync.Session, f func(i int)) {
 // room in memory, each release wakes one of them, and they come in the order of
 // their nodes.
 func TestManySessionsInOneQueue(t *testing.T) {
-	n := 1000
+	n := suite.LongOr(1000, 200)
 	if suite.RaceEnabled {
-		n = 300 // each lists the whole line, and the race detector looks at every byte
+		n = min(n, 300) // each lists the whole line, and the race detector looks at every byte
 	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		begin := time.Now()

@@ -65,7 +65,7 @@ func TestRequestsOfARefusedTry(t *testing.T) {
 // The client can't take a watch back, so that each try which sets one of its
 // own would leave it.
 func TestTimedOutTriesLeaveNothing(t *testing.T) {
-	const tries = 10_000
+	tries := suite.LongOr(10_000, 500)
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		holder, s := z.Dial(t), z.Dial(t)
 		p := z.Path(t)

@@ -45,6 +45,7 @@ type chaos struct {
 // a follower is cut off from it, and processes are stopped as they hold the lock
 // and resumed when another one has had it.
 func TestRealExclusionUnderChaos(t *testing.T) {
+	suite.Long(t)
 	const processes = 8
 	long := *chaosFor
 	if long == 0 {

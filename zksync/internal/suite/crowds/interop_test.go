@@ -41,7 +41,10 @@ type mix struct {
 //
 // Curator and kazoo don't know of each other: where both are, each excludes Go.
 func TestRealInterop(t *testing.T) {
-	languages := map[string]language{"go": goLanguage(), "kazoo": kazooLanguage(t), "curator": curatorLanguage(t)}
+	languages := map[string]language{"go": goLanguage(), "kazoo": kazooLanguage(t)}
+	if suite.IsLong() {
+		languages["curator"] = curatorLanguage(t) // compiles it
+	}
 	crowds := []mix{
 		{name: "mutex, Curator", kind: "mutex", curator: true, zkLocks: 2, victim: "curator"},
 		{name: "mutex, kazoo that is told", kind: "mutex", kazoo: true, heed: []string{"-lock-"}, zkLocks: 2, victim: "kazoo"},
@@ -50,6 +53,9 @@ func TestRealInterop(t *testing.T) {
 		{name: "read-write, Curator", kind: "rw", curator: true, victim: "go"},
 		{name: "read-write, kazoo that is told", kind: "rw", kazoo: true, heed: []string{"__WRIT__", "__READ__"}, victim: "kazoo"},
 	}
+	if !suite.IsLong() {
+		crowds = crowds[1:2]
+	}
 	z := suite.Real(t)
 	var wg sync.WaitGroup
 	for _, c := range crowds { // all at once: each waits for the killed one's session for a long time
@@ -57,6 +63,7 @@ func TestRealInterop(t *testing.T) {
 	}
 	wg.Go(func() {
 		t.Run("revoke", func(t *testing.T) {
+			suite.Long(t)
 			languages["curator"].need(t)
 			revokes(t, z, languages["curator"])
 		})

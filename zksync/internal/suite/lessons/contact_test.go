@@ -19,6 +19,7 @@ import (
 // A waiter whose blocker goes while it is cut off, or whose event gets lost with
 // the connection, decides again after reconnecting, at once.
 func TestEventLostOverAReconnect(t *testing.T) {
+	suite.Beside(t)
 	for name, fault := range map[string]func(t *testing.T, p *zktest.Proxy, s *zksync.Session, release func()){
 		"CutOff": func(t *testing.T, p *zktest.Proxy, s *zksync.Session, release func()) {
 			suite.CutOffUntilKnown(t, p, s)
@@ -233,6 +234,7 @@ func TestNewSession(t *testing.T) {
 // nothing where the own node may be gone: a waiter that lost both its blocker
 // and its place stands at the back again.
 func TestOwnNodeAndBlockerGone(t *testing.T) {
+	suite.Beside(t)
 	for _, connected := range []bool{true, false} {
 		name := map[bool]string{true: "Connected", false: "WhileCutOff"}[connected]
 		t.Run(name, func(t *testing.T) {

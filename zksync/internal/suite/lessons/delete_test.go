@@ -62,6 +62,7 @@ func TestUnlockWhileDisconnected(t *testing.T) {
 // The answer to a deletion is lost: asking again finds no node, which is
 // success and no loss. Deletions of one hold never touch the next.
 func TestDeletionsAreOfOneHold(t *testing.T) {
+	suite.Beside(t)
 	t.Run("AnswerLost", func(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			ctx, path := suite.Context(t), z.Path(t)

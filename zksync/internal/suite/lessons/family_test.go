@@ -309,5 +309,5 @@ func TestDowngrade(t *testing.T) {
 		suite.Must(t, suite.Receive(t, local))
 		rw.Unlock()
 		z.Empty(t, p)
-	})
+	}, suite.Smoke)
 }

@@ -161,7 +161,7 @@ func TestFenceGrows(t *testing.T) {
 			t.Errorf("the number did not fall back: %s", h.Node())
 		}
 		suite.Must(t, h.Release(suite.Context(t)))
-	})
+	}, suite.Smoke)
 }
 
 // A child with the highest number is somebody's junk, not the end of the path.

@@ -14,6 +14,7 @@ import (
 
 // Whatever ends a hold, its holder is told, and told why.
 func TestHolderIsTold(t *testing.T) {
+	suite.Beside(t)
 	for name, end := range map[string]func(t *testing.T, z *suite.Ground, s *zksync.Session, h *zksync.Hold){
 		"NodeDeleted": func(t *testing.T, z *suite.Ground, _ *zksync.Session, h *zksync.Hold) {
 			suite.Must(t, z.Raw(t).Delete(h.Node(), -1))
@@ -52,7 +53,7 @@ func TestHolderIsTold(t *testing.T) {
 				if again := h.Release(ctx); again != first {
 					t.Errorf("Release again: %v, first %v", again, first)
 				}
-			})
+			}, suite.Smoke)
 		})
 	}
 }
@@ -61,6 +62,7 @@ func TestHolderIsTold(t *testing.T) {
 // Unlock, which touches nothing; otherwise that would release the hold of the
 // next goroutine. Other sessions are not held up, and the log tells.
 func TestDeferredUnlockOfALostLock(t *testing.T) {
+	suite.Beside(t)
 	for name, unlock := range map[string]func(t *testing.T, m *zksync.Mutex){
 		"Unlock": func(_ *testing.T, m *zksync.Mutex) { m.Unlock() },
 		"UnlockContext": func(t *testing.T, m *zksync.Mutex) {

@@ -20,6 +20,7 @@ var bounded = suite.WaysNamed("LockContext", "Hold", "TryHold")
 
 // The node whose create was not answered is found and stood on.
 func TestLostCreateReply(t *testing.T) {
+	suite.Beside(t)
 	for _, way := range bounded {
 		name, take := way.Name, way.Lock
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestLostCreateReply(t *testing.T) {
 				}
 				suite.Must(t, release())
 				z.Empty(t, path)
-			})
+			}, suite.Smoke)
 		})
 	}
 }
@@ -206,6 +207,7 @@ func TestCallsHonourContexts(t *testing.T) {
 // next: its call stands on the new session's node; without a call it is
 // deleted, though the session it was meant for is over.
 func TestCreateRunsUnderTheNextSession(t *testing.T) {
+	suite.Beside(t)
 	for _, cancelled := range []bool{false, true} {
 		name := map[bool]string{false: "Waiting", true: "Cancelled"}[cancelled]
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,7 @@ const readmeVersion = "v0.1.0"
 // the working tree; and apt-get installs nothing, but makes sure that the
 // package is there.
 func TestReadmeCommands(t *testing.T) {
+	suite.Long(t)
 	in, err := zktest.FindZooKeeper()
 	suite.NeedReal(t, err)
 	if in.Home != "/usr/share/java" {
