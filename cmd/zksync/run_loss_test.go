@@ -78,6 +78,7 @@ func TestRunLoss(t *testing.T) {
 
 // TestRunStopped stops the wrapper until another one has got the lock.
 func TestRunStopped(t *testing.T) {
+	long(t)
 	lock := lockPath(t)
 	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+proctest.Loop).Start()
 	p.Out.Await(t, "ready")
@@ -92,6 +93,7 @@ func TestRunStopped(t *testing.T) {
 
 // TestRunReleaseFails ends the command while ZooKeeper is out of reach.
 func TestRunReleaseFails(t *testing.T) {
+	long(t)
 	proxy, err := zktest.NewProxy(zookeeper(t).addr)
 	if err != nil {
 		t.Fatal(err)

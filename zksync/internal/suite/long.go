@@ -53,8 +53,8 @@ func Beside(t *testing.T) {
 	}
 }
 
-// tellShort says once for a package that it ran in the short form.
-func tellShort() {
+// TellShort says once for a package that it ran in the short form.
+func TellShort() {
 	if n := skipped.Load(); n > 0 {
 		name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
 		line := fmt.Sprintf("%s: SHORT FORM, %d tests left out (ZKSYNC_LONG=1 runs them, all on real ZooKeeper, too)", name, n)

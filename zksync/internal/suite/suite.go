@@ -25,7 +25,7 @@ func Main(m *testing.M) {
 		_ = f.Value.Set(strconv.Itoa(max(LongOr(4, 32), runtime.GOMAXPROCS(0)))) // most of them wait
 	}
 	code := m.Run()
-	tellShort()
+	TellShort()
 	stopReal()
 	stopEmbedded()
 	if code == 0 {
