@@ -94,6 +94,7 @@ func TestLoss_DeafClient(t *testing.T) {
 // A hold survives a quarter of the session timeout without contact, again and
 // again.
 func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
+	suite.Long(t)
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const timeout = 6 * time.Second

@@ -56,6 +56,7 @@ func TestRunLoss(t *testing.T) {
 		p.Err.Await(t, "(exit code 143 of its own)")
 	})
 	t.Run("no contact", func(t *testing.T) {
+		long(t)
 		proxy, err := zktest.NewProxy(zookeeper(t).addr)
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestEnsembleStartsAndLeavesNothing(t *testing.T) {
+	suite.Long(t)
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("servers=%d", n), func(t *testing.T) {
 			needZooKeeper(t)

@@ -101,16 +101,16 @@ func (d *Duel) End(ctx context.Context) (time.Duration, error) {
 		errs = append(errs, fmt.Errorf("cause of the first hold's end: %v", cause))
 	}
 	if err := d.First.Err(); !errors.Is(err, zksync.ErrLost) {
-		errs = append(errs, fmt.Errorf("Err of the first hold: %v", err))
+		errs = append(errs, fmt.Errorf("the first hold has Err: %v", err))
 	}
 	if f, s := d.First.Fence(), g.Hold.Fence(); s <= f {
 		errs = append(errs, fmt.Errorf("fence %d came after fence %d", s, f))
 	}
 	if err := d.First.Release(ctx); !errors.Is(err, zksync.ErrLost) {
-		errs = append(errs, fmt.Errorf("Release of the first hold: %v", err))
+		errs = append(errs, fmt.Errorf("releasing the first hold: %v", err))
 	}
 	if err := g.Hold.Release(ctx); err != nil {
-		errs = append(errs, fmt.Errorf("Release of the second hold: %w", err))
+		errs = append(errs, fmt.Errorf("releasing the second hold: %w", err))
 	}
 	return margin, errors.Join(errs...)
 }

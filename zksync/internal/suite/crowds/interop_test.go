@@ -41,6 +41,7 @@ type mix struct {
 //
 // Curator and kazoo don't know of each other: where both are, each excludes Go.
 func TestRealInterop(t *testing.T) {
+	suite.Beside(t)
 	languages := map[string]language{"go": goLanguage(), "kazoo": kazooLanguage(t)}
 	if suite.IsLong() {
 		languages["curator"] = curatorLanguage(t) // compiles it
