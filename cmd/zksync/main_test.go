@@ -48,3 +48,10 @@ func long(t *testing.T) {
 		t.Skip("in the long form only: ZKSYNC_LONG=1")
 	}
 }
+
+// beside is t.Parallel in the short form, in which nothing is measured.
+func beside(t *testing.T) {
+	if os.Getenv("ZKSYNC_LONG") != "1" {
+		t.Parallel()
+	}
+}

@@ -27,6 +27,7 @@ func expire(t *testing.T, p *proctest.Process) {
 }
 
 func TestRunLoss(t *testing.T) {
+	beside(t)
 	t.Run("TERM", func(t *testing.T) {
 		lock := lockPath(t)
 		p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo session $ZKSYNC_SESSION; "+proctest.Loop).Start()

@@ -121,6 +121,7 @@ func TestCloseWithServersDown(t *testing.T) {
 // A client that has locked up is replaced: its holds are lost first, the calls
 // that wait go on, and it never dials again.
 func TestLockedUpClientIsReplaced(t *testing.T) {
+	suite.Long(t)
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, path := suite.Context(t), z.Path(t)
