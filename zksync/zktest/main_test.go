@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(form{m}) }
 type form struct{ m *testing.M }
 
 func (f form) Run() int {
-	defer suite.TellShort()
+	defer suite.TellForm()
 	return f.m.Run()
 }
 

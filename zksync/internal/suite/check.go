@@ -139,6 +139,7 @@ func (z *Ground) WatchCount(t testing.TB) int {
 	return n
 }
 
+// ErrCause is the cause of contexts that a test cancels.
 var ErrCause = errors.New("the cause given by hand")
 
 // DoneContext is a context that has ended, for the cause given by hand.
@@ -174,7 +175,7 @@ func Children(t testing.TB, c *zk.Conn, p string) []string {
 	return names
 }
 
-// Empty checks that no node is left below p, on a site that is at rest.
+// Empty checks that no node is left below p, on a server that is at rest.
 func (z *Ground) Empty(t testing.TB, p string) {
 	t.Helper()
 	c := z.Raw(t)

@@ -69,6 +69,7 @@ func (c *Child) Says(ctx context.Context, word string) (string, error) {
 	}
 }
 
+// Holds waits until the child says that it holds the lock.
 func (c *Child) Holds(ctx context.Context) (fence int64, node string, err error) {
 	rest, err := c.Says(ctx, "holds")
 	if err != nil {
@@ -99,6 +100,7 @@ func (c *Child) Stop(t *testing.T) {
 	}
 }
 
+// Resume lets a child that was stopped go on.
 func (c *Child) Resume(t *testing.T) {
 	t.Helper()
 	Must(t, c.Process.Signal(syscall.SIGCONT))

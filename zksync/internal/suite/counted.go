@@ -20,6 +20,7 @@ type Counted struct {
 	Events atomic.Int64 // watch events that came
 }
 
+// Counted opens a session whose traffic is counted.
 func (z *Ground) Counted(t testing.TB) *Counted {
 	t.Helper()
 	c := &Counted{Proxy: z.Proxied(t)}
@@ -53,6 +54,7 @@ func (c *Counted) Take(t testing.TB) Ops {
 	return m
 }
 
+// Wants checks the requests since the last Take.
 func (c *Counted) Wants(t testing.TB, what string, want Ops) {
 	t.Helper()
 	if got := c.Take(t); !maps.Equal(got, want) {
@@ -81,6 +83,7 @@ func (m Ops) Sum() (n int) {
 // LineCall is a call that waits.
 type LineCall struct{ done chan func() error }
 
+// CallInLine makes a call that waits, and returns when it stands in line.
 func CallInLine(t *testing.T, s *Counted, p string, lock Way) LineCall {
 	t.Helper()
 	w := LineCall{done: make(chan func() error, 1)}
@@ -97,6 +100,7 @@ func CallInLine(t *testing.T, s *Counted, p string, lock Way) LineCall {
 	return w
 }
 
+// Held waits for the grant, and returns what gives the lock back.
 func (w LineCall) Held(t *testing.T) (free func() error) {
 	t.Helper()
 	select {
@@ -109,6 +113,7 @@ func (w LineCall) Held(t *testing.T) (free func() error) {
 	return free
 }
 
+// Waits checks that the call has not been granted.
 func (w LineCall) Waits(t *testing.T) {
 	t.Helper()
 	select {

@@ -4,4 +4,5 @@ package suite
 
 import "syscall"
 
+// DieWithParent does nothing on this system.
 func DieWithParent() *syscall.SysProcAttr { return nil }

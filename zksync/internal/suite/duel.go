@@ -15,7 +15,7 @@ import (
 // inLine is told when the call whose context carries it waits for somebody.
 type inLine struct{}
 
-// Watched returns a context for a call on a session that has tellsLine, and a
+// Watched returns a context for a call on a session that has TellsLine, and a
 // channel that is closed once the call stands in line behind somebody.
 func Watched(ctx context.Context) (context.Context, <-chan struct{}) {
 	ch := make(chan struct{})
@@ -43,6 +43,7 @@ type Duel struct {
 	Fence  int64 // of the second hold, after end
 }
 
+// Grant is how a call for a hold ended, and when.
 type Grant struct {
 	Hold *zksync.Hold
 	At   time.Time
@@ -50,7 +51,7 @@ type Grant struct {
 }
 
 // BeginDuel holds path on one session and waits for it on another, which has
-// tellsLine.
+// TellsLine.
 func BeginDuel(ctx context.Context, first, second *zksync.Session, path string) (*Duel, error) {
 	h, err := zksync.NewMutex(first, path).Hold(ctx)
 	if err != nil {

@@ -99,4 +99,5 @@ func LoseCreateReply(p *zktest.Proxy, also func(zktest.Frame)) *Creation {
 	return &c
 }
 
+// ErrInjected is the error of a connection that a test breaks.
 var ErrInjected = errors.New("injected by the test")

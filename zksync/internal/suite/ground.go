@@ -159,6 +159,7 @@ func onServer(s *zktest.Server) *Ground {
 func Real(t testing.TB) *Ground {
 	t.Helper()
 	NeedReal(t, StartReal())
+	onReal.Add(1)
 	e := real.e
 	return &Ground{Servers: e.Servers(), Expire: e.Expire, Watches: e.WatchCount, share: new(ledger)}
 }
@@ -203,9 +204,9 @@ func (z *Ground) run(t *testing.T, adapted bool, f func(t *testing.T, z *Ground)
 	}
 }
 
-// check checks that all sessions are at rest, and that they have left no node and
-// no watch. It does not look at those that still hold a lock or wait for one, at
-// the end of the test: their end is the test's.
+// check checks that the sessions of the test are at rest, and have left no node and
+// no watch on a node that is gone. A session that still holds a lock at the end of
+// a test, or waits for one, tells nothing: its end is the test's.
 func (z *Ground) check(t *testing.T) {
 	t.Helper()
 	for _, s := range z.share.sessions {
@@ -213,7 +214,27 @@ func (z *Ground) check(t *testing.T) {
 			return
 		}
 	}
+	mine := make(map[int64]bool)
 	for _, s := range z.share.sessions {
 		AtRest(t, s)
+		if !z.Adapted { // else the session is the client's, which the test uses, too
+			mine[s.ID()] = true
+		}
 	}
+	if z.Server == nil {
+		return
+	}
+	Eventually(t, "the sessions have left no node, and no watch on one that is gone", func() bool {
+		for _, info := range z.Server.Sessions() {
+			if mine[info.ID] && len(info.Ephemerals) > 0 {
+				return false
+			}
+		}
+		for _, w := range z.Server.WatchList() {
+			if _, _, there := z.Server.Get(w.Path); mine[w.Session] && !there {
+				return false
+			}
+		}
+		return true
+	})
 }

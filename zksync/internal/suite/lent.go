@@ -27,6 +27,7 @@ type Lent struct {
 	End func()   // closes the client
 }
 
+// Lend makes a session on a client of the test's own, behind a proxy.
 func (z *Ground) Lend(t *testing.T) *Lent {
 	t.Helper()
 	l := &Lent{P: z.Proxied(t), Raw: z.Raw(t)}
@@ -62,7 +63,7 @@ func (l *Lent) Gone(t *testing.T, p string) {
 	l.Lives(t)
 }
 
-// names checks that Close tells of one path, in its own words.
+// CloseNames checks that Close tells of one path, in its own words.
 func CloseNames(t *testing.T, err error, words, path string) {
 	t.Helper()
 	e := IsError(t, err)

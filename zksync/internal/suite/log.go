@@ -14,12 +14,14 @@ type Notes struct {
 	buf bytes.Buffer // guarded by mu
 }
 
+// Write takes what a logger writes.
 func (n *Notes) Write(p []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.buf.Write(p)
 }
 
+// String is all that was written.
 func (n *Notes) String() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -53,12 +53,21 @@ func Beside(t *testing.T) {
 	}
 }
 
-// TellShort says once for a package that it ran in the short form.
-func TellShort() {
-	if n := skipped.Load(); n > 0 {
-		name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
-		line := fmt.Sprintf("%s: SHORT FORM, %d tests left out (ZKSYNC_LONG=1 runs them, all on real ZooKeeper, too)", name, n)
-		log.Print(line)
-		tellGo(line)
+// onReal is how many times the tests have been given a real server.
+var onReal atomic.Int64
+
+// TellForm says once for a package in which form it ran.
+func TellForm() {
+	var line string
+	switch n := skipped.Load(); {
+	case IsLong():
+		line = fmt.Sprintf("LONG FORM, %d times on real ZooKeeper", onReal.Load())
+	case n > 0:
+		line = fmt.Sprintf("SHORT FORM, %d tests left out (ZKSYNC_LONG=1 runs them, all on real ZooKeeper, too)", n)
+	default:
+		return
 	}
+	line = strings.TrimSuffix(filepath.Base(os.Args[0]), ".test") + ": " + line
+	log.Print(line)
+	tellGo(line)
 }

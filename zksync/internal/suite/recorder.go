@@ -38,6 +38,7 @@ func NewRecorder(t testing.TB) *Recorder {
 	return r
 }
 
+// SpanKey is the key of a span's name in the context that a Start returned.
 type SpanKey string
 
 func (r *Recorder) start(ctx context.Context, kind string) context.Context {
@@ -84,6 +85,7 @@ func (r *Recorder) On(f func(name string)) {
 	r.fault = f
 }
 
+// Tracer is what the recorder is told through.
 func (r *Recorder) Tracer() *zksync.Tracer {
 	return &zksync.Tracer{
 		AcquireStart: func(ctx context.Context, a zksync.Acquire) context.Context {
@@ -181,6 +183,7 @@ func (r *Recorder) Tells(t testing.TB, what string, f func() bool) {
 	})
 }
 
+// Reset forgets what was recorded, open spans apart.
 func (r *Recorder) Reset() {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()

@@ -39,6 +39,7 @@ var real struct {
 	dir  string
 }
 
+// StartReal starts the real server that the tests of a package share.
 func StartReal() error {
 	real.once.Do(func() {
 		real.dir, real.err = os.MkdirTemp("", "zksync-suite")

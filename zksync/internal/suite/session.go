@@ -11,7 +11,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// DialUnchecked is dialTo for a test that looks at what Close returns.
+// DialUnchecked is [DialTo] for a test that looks at what Close returns.
 func DialUnchecked(t *testing.T, servers []string, opts ...zksync.Option) *zksync.Session {
 	t.Helper()
 	s, err := zksync.Dial(Context(t), servers, append([]zksync.Option{
@@ -41,7 +41,7 @@ func ProxyTo(t testing.TB, server string) *zktest.Proxy {
 	return p
 }
 
-// Behind opens a session that reaches the site through a proxy only.
+// Behind opens a session that reaches the server through a proxy only.
 func (z *Ground) Behind(t testing.TB, opts ...zksync.Option) (*zktest.Proxy, *zksync.Session) {
 	t.Helper()
 	p := z.Proxied(t)
@@ -148,6 +148,7 @@ func (z *Ground) Dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
 	return z.opened(DialTo(t, z.Servers, opts...))
 }
 
+// DialTo opens a session to servers until the end of the test.
 func DialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Session {
 	t.Helper()
 	opts = append([]zksync.Option{zksync.WithSessionTimeout(SessionTimeout), zksync.WithLogger(Logger(t))}, opts...)
@@ -163,8 +164,8 @@ func DialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Sessi
 	return s
 }
 
-// Proxied puts a TCP proxy with faults and a request counter before the site's
-// first server.
+// Proxied puts a TCP proxy with faults and a request counter before the first
+// server.
 func (z *Ground) Proxied(t testing.TB) *zktest.Proxy {
 	t.Helper()
 	if z.dial != nil {
@@ -201,6 +202,7 @@ func (z *Ground) connect(t testing.TB, timeout time.Duration) *zk.Conn {
 	return c
 }
 
+// Mute keeps the client from logging.
 type Mute struct{}
 
 func (Mute) Printf(string, ...any) {}

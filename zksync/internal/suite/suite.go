@@ -22,10 +22,10 @@ func Main(m *testing.M) {
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !RaceEnabled {
-		_ = f.Value.Set(strconv.Itoa(max(LongOr(4, 32), runtime.GOMAXPROCS(0)))) // most of them wait
+		_ = f.Value.Set(strconv.Itoa(max(LongOr(4, 16), runtime.GOMAXPROCS(0)))) // most of them wait
 	}
 	code := m.Run()
-	TellShort()
+	TellForm()
 	stopReal()
 	stopEmbedded()
 	if code == 0 {

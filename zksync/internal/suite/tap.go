@@ -60,6 +60,7 @@ func (w *Tap) On(f func(f TapFrame) TapAct) {
 	w.hook = f
 }
 
+// Dial is the dialer.
 func (w *Tap) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	server, err := w.To(network, addr, timeout)
 	if err != nil {

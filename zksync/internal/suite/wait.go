@@ -59,7 +59,7 @@ func AwaitWaiting(t testing.TB, s *zksync.Session, n int) {
 	Eventually(t, fmt.Sprintf("%d calls wait", n), func() bool { return s.Stats().Waiting == n })
 }
 
-// inLine waits until n nodes are below p.
+// InLine waits until n nodes are below p.
 func InLine(t testing.TB, c *zk.Conn, p string, n int) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%d nodes below %s", n, p), func() bool { return len(Children(t, c, p)) == n })
@@ -74,6 +74,7 @@ func AtRest(t testing.TB, s *zksync.Session) {
 	})
 }
 
+// BrieflyFor is a context with a time limit, until the end of the test.
 func BrieflyFor(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
@@ -83,6 +84,7 @@ func BrieflyFor(t testing.TB, d time.Duration) context.Context {
 // Soon is far below the time after which a waiter looks by itself, which is T.
 const Soon = SessionTimeout / 2
 
+// NotYet checks that a call has not returned.
 func NotYet(t *testing.T, got <-chan error) {
 	t.Helper()
 	select {

@@ -15,6 +15,7 @@ type Wires struct {
 	Open  func(addr string) (net.Conn, error) // guarded by mu; nil: TCP
 }
 
+// Dial is the dialer.
 func (w *Wires) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	w.mu.Lock()
 	w.dials = append(w.dials, addr)
@@ -37,6 +38,7 @@ func (w *Wires) Count() int {
 	return len(w.dials)
 }
 
+// Addrs are the addresses asked for so far.
 func (w *Wires) Addrs() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
