@@ -111,7 +111,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 			l.End()
 		},
 		"SessionOver": func(l *suite.Lent) {
-			suite.Must(t, z.Expire(l.Id))
+			suite.Must(t, z.Expire(l.ID))
 			l.P.Cut()
 			l.P.Heal()
 		},

@@ -22,7 +22,7 @@ type Lent struct {
 	*zksync.Session
 	P   *zktest.Proxy
 	c   *zk.Conn
-	Id  int64    // of the client's session
+	ID  int64    // of the client's session
 	Raw *zk.Conn // goes another way
 	End func()   // closes the client
 }
@@ -44,15 +44,15 @@ func (z *Ground) Lend(t *testing.T) *Lent {
 	Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	Must(t, l.Ping(Context(t)))
-	l.Id = c.SessionID()
+	l.ID = c.SessionID()
 	return l
 }
 
 // Lives checks that the client's session is the one that it had.
 func (l *Lent) Lives(t *testing.T) {
 	t.Helper()
-	if _, _, err := l.c.Exists("/"); err != nil || l.c.SessionID() != l.Id {
-		t.Errorf("session %#x with %v, want %#x", l.c.SessionID(), err, l.Id)
+	if _, _, err := l.c.Exists("/"); err != nil || l.c.SessionID() != l.ID {
+		t.Errorf("session %#x with %v, want %#x", l.c.SessionID(), err, l.ID)
 	}
 }
 

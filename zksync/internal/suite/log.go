@@ -55,6 +55,7 @@ type testWriter struct {
 	t  testing.TB
 }
 
+// Write logs a line to the test.
 func (w *testWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

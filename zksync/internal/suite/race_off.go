@@ -4,5 +4,5 @@ package suite
 
 import ()
 
-// raceEnabled: the race detector is on, and times and sizes say nothing.
+// RaceEnabled tells that the race detector is on: then times and sizes say nothing.
 const RaceEnabled = false

@@ -2,5 +2,5 @@
 
 package suite
 
-// RaceEnabled: the race detector is on, and times and sizes say nothing.
+// RaceEnabled tells that the race detector is on: then times and sizes say nothing.
 const RaceEnabled = true

@@ -205,4 +205,5 @@ func (z *Ground) connect(t testing.TB, timeout time.Duration) *zk.Conn {
 // Mute keeps the client from logging.
 type Mute struct{}
 
+// Printf drops a line.
 func (Mute) Printf(string, ...any) {}

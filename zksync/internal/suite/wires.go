@@ -60,6 +60,7 @@ type wire struct {
 	n int
 }
 
+// Write writes, unless the test has an error for it.
 func (c *wire) Write(b []byte) (int, error) {
 	c.w.mu.Lock()
 	f := c.w.write
