@@ -23,17 +23,19 @@ func TestFamilyShutdown(t *testing.T) {
 		rw.RLock()
 		rw.RLocker().As(o).Lock()
 		suite.Must(t, sem.Acquire(ctx, 2))
+		queued := make(chan struct{})
 		waits := map[string]<-chan error{
 			"write":   suite.Async(func() error { return rw.LockContext(ctx) }),
 			"multi":   suite.Async(func() error { return multi.LockContext(ctx) }),
 			"permits": suite.Async(func() error { return sem.Acquire(ctx, 1) }),
 			"nothing": suite.Async(func() error {
-				suite.Eventually(t, "somebody waits for permits", func() bool { return s.Stats().Waiting >= 3 })
+				<-queued // behind those that wait for permits
 				return sem.Acquire(ctx, 0)
 			}),
 			"more than there are": suite.Async(func() error { return sem.Acquire(ctx, 3) }),
 		}
 		suite.AwaitWaiting(t, s, 3)
+		close(queued)
 		suite.SleepReal(20 * time.Millisecond)
 		over := suite.Async(func() error { return s.Shutdown(ctx) })
 		for name, w := range waits {
