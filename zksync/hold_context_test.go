@@ -271,7 +271,7 @@ func TestHoldContextsAskTheirParentOnce(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		const depth = 20
-		m := zksync.NewMutex(suite.Via(t, srv.Dial), "/l")
+		m := zksync.NewMutex(z.Via(t, srv.Dial), "/l")
 		h, err := m.Hold(suite.Context(t))
 		suite.Must(t, err)
 		asks := func(name string, p *askedParent, ctx context.Context) {

@@ -19,7 +19,7 @@ func TestHoldsLookAtTheirNodesOnce(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				const handles = 500
-				s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+				s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 				var locks []zksync.Locker
 				for i := range parts {
 					locks = append(locks, zksync.NewMutex(s, fmt.Sprintf("/l%d", i)))
@@ -66,7 +66,7 @@ func TestHoldLooksAgainAfterATimeWithout(t *testing.T) {
 	for at := range parts {
 		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 			srv := z.Server
-			s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+			s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 			var locks []zksync.Locker
 			for i := range parts {
 				locks = append(locks, zksync.NewMutex(s, fmt.Sprintf("/l%d", i)))
@@ -114,7 +114,7 @@ func TestRevokedTellsAFirstHandleSoon(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		const delay = 10 * time.Millisecond
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		l := zksync.NewMutex(s, "/l").As(zksync.NewOwner("o"))
 		for _, used := range []bool{false, true} {
 			suite.Must(t, l.LockContext(suite.Context(t)))

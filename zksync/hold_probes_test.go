@@ -34,10 +34,10 @@ func holdMany(t *testing.T, s *zksync.Session, root string, n, size int) []*zksy
 func TestManyHoldsFarAway(t *testing.T) {
 	suite.Beside(t)
 	t.Run("VirtualTime", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 			const n, far = 700, 20 * time.Millisecond // one way
-			srv := zktest.Run(t)
-			s := suite.Via(t, srv.Dial)
+			srv := z.Server
+			s := z.Via(t, srv.Dial)
 			holds := holdMany(t, s, "/l", n, 1900)
 			srv.Delay(far)
 			time.Sleep(time.Minute)

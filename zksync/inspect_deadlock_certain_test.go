@@ -47,8 +47,8 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				s := suite.Via(t, srv.Dial)
-				k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+				s := z.Via(t, srv.Dial)
+				k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 				nodes := k.ring(3)
 				start := time.Now()
 				looks := suite.Async(func() zksync.Tree {
@@ -60,7 +60,7 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 				})
 				time.Sleep(second / 2)
 				if tt.between != nil {
-					tt.between(k, suite.Via(t, srv.Dial), nodes[1])
+					tt.between(k, z.Via(t, srv.Dial), nodes[1])
 				}
 				tree := suite.Receive(t, looks)
 				if took := time.Since(start); took < second || took > second+second/2 {
@@ -81,8 +81,8 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
-		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+		s := z.Via(t, srv.Dial)
+		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		k.has("o", "free")
 		start := time.Now()
 		tree, err := s.InspectTree(suite.Context(t), "/r")
@@ -112,8 +112,8 @@ func TestDeadlockIsNotOfThePast(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		behind := srv.Door()
-		s := suite.Via(t, behind.Dial)
-		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+		s := z.Via(t, behind.Dial)
+		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		nodes := k.ring(2)
 		behind.LagUntilSync(true)
 		suite.Must(t, k.sess["o0"].Break(k.ctx, nodes[0]))
@@ -130,7 +130,7 @@ func TestDeadlockIsNotOfThePast(t *testing.T) {
 func TestDeadlockIsNotOfNodesMadeAnew(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		suite.LockAndUnlock(t, zksync.NewMutex(s, "/r/l")) // makes the path
 		suite.LockAndUnlock(t, zksync.NewMutex(s, "/r/m"))
 		says := func(owner string) string { return fmt.Sprintf(`{"v":1,"owner":{"id":%q,"name":%[1]q}}`, owner) }
@@ -163,8 +163,8 @@ func TestDeadlockIsNotOfNodesMadeAnew(t *testing.T) {
 func TestDeadlockBesideOneThatDissolved(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
-		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+		s := z.Via(t, srv.Dial)
+		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		k.has("a", "x")
 		k.has("b", "y")
 		k.has("c", "z")

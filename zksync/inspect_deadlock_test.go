@@ -154,8 +154,8 @@ func (k *knot) ring(n int) (nodes []string) {
 func TestDeadlockThroughPermitsIsNeverCertain(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
-		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+		s := z.Via(t, srv.Dial)
+		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		ctx, a := k.as("a")
 		h, err := zksync.NewSemaphore(a, "/r/permits", 2).Hold(ctx, 2)
 		suite.Must(t, err)
@@ -217,8 +217,8 @@ func TestDeadlockThroughTheFartherReader(t *testing.T) {
 func TestNobodyIsTiedToANodeWithoutAnOwner(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
-		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+		s := z.Via(t, srv.Dial)
+		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		k.ring(3)
 		// As if o0 had been one that is not known: it holds l0, and wants l1.
 		for _, q := range []string{"/r/l0", "/r/l1"} {
@@ -267,10 +267,10 @@ func TestSecondNodesAreNoDeadlock(t *testing.T) {
 func TestDeadlockOfOneOwner(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
-		k := tie(t, "/r", func() *zksync.Session { return suite.Via(t, srv.Dial) })
+		s := z.Via(t, srv.Dial)
+		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		k.has("o", "l")
-		k.sess["o"] = suite.Via(t, srv.Dial)
+		k.sess["o"] = z.Via(t, srv.Dial)
 		k.wants("o", "l")
 		tree, err := s.InspectTree(suite.Context(t), "/r")
 		suite.Must(t, err)

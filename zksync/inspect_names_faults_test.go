@@ -22,7 +22,7 @@ import (
 func TestLateRewriteIsNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		held := zksync.NewMutex(other, "/l")
 		held.Lock()
 		m := zksync.NewMutex(s, "/l")
@@ -62,7 +62,7 @@ func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 		srv := z.Server
 		var mu sync.Mutex
 		var traces []string
-		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
+		s := z.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
 			Parent: func(ctx context.Context) string { tp, _ := ctx.Value(traceKey{}).(string); return tp },
 			Blocked: func(_ context.Context, p zksync.Peer) {
 				mu.Lock()
@@ -116,7 +116,7 @@ func TestNameBesideARequestToGiveBack(t *testing.T) {
 func TestSlowParentDelaysNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{Parent: func(ctx context.Context) string {
+		s := z.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{Parent: func(ctx context.Context) string {
 			if ctx.Value(traceKey{}) != nil {
 				time.Sleep(time.Hour)
 			}
@@ -150,7 +150,7 @@ func TestSlowParentDelaysNoLoss(t *testing.T) {
 func TestLossBehindARewriteIsFound(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, "/l")
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
 		a.Lock()

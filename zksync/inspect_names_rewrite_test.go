@@ -19,7 +19,7 @@ import (
 func TestSharedNodeCarriesALiveTrace(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial, tracesNodes()), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial, tracesNodes()), z.Via(t, srv.Dial)
 		rw := zksync.NewRWMutex(s, "/l")
 		ctx, tp := [4]context.Context{}, [4]string{}
 		for i := range ctx {
@@ -137,7 +137,7 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 func TestTouchWritesOverNothing(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		a, b, c := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		a, b, c := z.Via(t, srv.Dial), z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		sem := func(s *zksync.Session) *zksync.Semaphore { return zksync.NewSemaphore(s, "/s", 2) }
 		suite.Must(t, sem(a).Acquire(suite.Context(t), 2))
 		second := suite.Async(func() error { return sem(b).Acquire(suite.Context(t), 1) })
@@ -167,7 +167,7 @@ const kazooParts = 1 // for each node of a Multi, one more
 func TestRewriteFindsALoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		holder, s := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial, zksync.WithLogger(slog.New(slog.DiscardHandler)))
+		holder, s := z.Via(t, srv.Dial), z.Via(t, srv.Dial, zksync.WithLogger(slog.New(slog.DiscardHandler)))
 		h, err := zksync.NewMutex(holder, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
 		m := zksync.NewMutex(s, "/l")

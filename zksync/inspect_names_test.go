@@ -61,7 +61,7 @@ func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		const p, owners = "/l", 4
-		s, other := suite.Via(t, srv.Dial, tracesNodes()), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial, tracesNodes()), z.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, p)
 		for _, hold := range []time.Duration{time.Millisecond, 30 * time.Millisecond, 150 * time.Millisecond, time.Second} {
 			var mu sync.Mutex

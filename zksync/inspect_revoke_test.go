@@ -183,7 +183,7 @@ func TestRevokeWithALostAnswer(t *testing.T) {
 func TestRevokeEndsWithItsContext(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(s, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
 		suite.IsError(t, other.Revoke(suite.DoneContext(), h.Node()), context.Canceled, suite.ErrCause)

@@ -20,7 +20,7 @@ func TestMultiHasRoomForWhoTakesThePlaceOver(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				ctx := suite.Context(t)
-				s, other := suite.Via(t, srv.Dial, opts...), suite.Via(t, srv.Dial)
+				s, other := z.Via(t, srv.Dial, opts...), z.Via(t, srv.Dial)
 				of := func(n int) *zksync.Multi {
 					var all []zksync.Locker
 					for i := range n {

@@ -113,7 +113,7 @@ func TestMultiWithKazoosQueueCosts(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		ctx := suite.Context(t)
-		s := suite.Via(t, srv.Dial)
+		s := z.Via(t, srv.Dial)
 		m := mixed(s, "/l")
 		for i, drop := range []func(func(zktest.Request) bool){srv.DropReply, srv.DropRequest} {
 			suite.LockAndUnlock(t, m)

@@ -24,7 +24,7 @@ func TestLockPanicsWithWhatItsCommentNames(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		ctx := suite.Context(t)
-		s, closed := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, closed := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		suite.Must(t, closed.Close())
 		suite.LockAndUnlock(t, zksync.NewMutex(s, "/full"))
 		suite.Must(t, srv.SetSequence("/full", -1))

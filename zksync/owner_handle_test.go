@@ -80,7 +80,7 @@ func TestFirstHandleAsksTheQuorum(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				door := srv.Door()
-				s, other := suite.Via(t, door.Dial), suite.Via(t, srv.Dial)
+				s, other := z.Via(t, door.Dial), z.Via(t, srv.Dial)
 				mine := zksync.NewMutex(s, "/l").As(zksync.NewOwner("mine"))
 				suite.Must(t, mine.LockContext(suite.Context(t)))
 				door.LagUntilSync(true)
@@ -102,7 +102,7 @@ func TestFirstHandleAsksTheQuorum(t *testing.T) {
 func TestRequestsOfReentry(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
+		s := z.Via(t, srv.Dial)
 		mine := zksync.NewMutex(s, "/l").As(zksync.NewOwner("mine"))
 		suite.Must(t, mine.LockContext(suite.Context(t)))
 		open := func(want int64) *zksync.Hold {

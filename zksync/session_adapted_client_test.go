@@ -75,11 +75,11 @@ func TestProgramClosesItsClient(t *testing.T) {
 		suite.LockAndUnlock(t, zksync.NewMutex(other, at+"-held")) // the end of the session
 	}
 	t.Run("VirtualTime", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv := zktest.Run(t)
+		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+			srv := z.Server
 			client, events, err := zk.Connect([]string{"10.0.0.1"}, suite.VirtualTimeout, zk.WithDialer(srv.Dial), zk.WithLogger(suite.Mute{}), zk.WithLogInfo(false))
 			suite.Must(t, err)
-			run(t, client, suite.VirtualTimeout, suite.Via(t, srv.Dial), "/l")
+			run(t, client, suite.VirtualTimeout, z.Via(t, srv.Dial), "/l")
 			suite.Drain(events)
 		})
 	})

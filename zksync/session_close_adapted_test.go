@@ -52,15 +52,13 @@ func TestCloseNamesAnOpenCreate(t *testing.T) {
 // Deletions without an answer go on after Close: of what is held, what was given
 // back just before, and a Multi.
 func TestCloseGoesOnWithDeletions(t *testing.T) {
+	suite.Long(t)
 	t.Parallel()
 	for name, cuts := range map[string]int32{
 		"Lost":     0, // on their way: they have to be sent again
 		"Flapping": 5, // each request ends its connection: no sign of a client that is closed
 	} {
 		t.Run(name, func(t *testing.T) {
-			if cuts > 0 {
-				suite.Long(t)
-			}
 			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				l := z.Lend(t)

@@ -65,7 +65,7 @@ func TestCloseNamesRefusedDeletions(t *testing.T) {
 func TestCloseDoesNotNameWhatWentWithItsSession(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial)
+		s := z.Via(t, srv.Dial)
 		undeletable(t, s.Conn(), "/l")
 		m := zksync.NewMutex(s, "/l")
 		suite.Must(t, m.LockContext(suite.Context(t)))

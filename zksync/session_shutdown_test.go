@@ -189,7 +189,7 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 func TestReleaseOfPermitsOutlastsAPanicOfTheTracer(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
+		s := z.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
 			ReleaseStart: func(context.Context, zksync.Acquire) context.Context { panic(suite.ErrCause) },
 		}))
 		sem := zksync.NewSemaphore(s, "/l", 3)

@@ -39,6 +39,7 @@ func TestUnreadableNodeOfALostReply(t *testing.T) {
 // The answer to the create is lost, and the servers refuse to list the path: the
 // node stays on record until they do.
 func TestUnlistableNodeOfALostReply(t *testing.T) {
+	suite.Long(t)
 	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p := suite.Context(t), z.Path(t)

@@ -103,7 +103,7 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 				srv := z.Server
 				t.Cleanup(func() { time.Sleep(time.Hour) }) // the tracer's functions outlive Close
 				var told atomic.Int32
-				s := suite.Via(t, srv.Dial, zksync.WithLogger(slog.New(slowLog{slow})), zksync.WithTracer(&zksync.Tracer{
+				s := z.Via(t, srv.Dial, zksync.WithLogger(slog.New(slowLog{slow})), zksync.WithTracer(&zksync.Tracer{
 					HoldStart: func(ctx context.Context, _ zksync.Acquire) context.Context { return ctx },
 					HoldEnd:   func(context.Context, zksync.Acquire, zksync.Ending) { time.Sleep(slow); told.Add(1) },
 					Session:   func(zksync.SessionEvent) { time.Sleep(suite.VirtualTimeout) },
@@ -157,7 +157,7 @@ func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		on := make(chan struct{})
-		s := suite.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
+		s := z.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
 			HoldEnd: func(context.Context, zksync.Acquire, zksync.Ending) { <-on },
 		}))
 		defer close(on)

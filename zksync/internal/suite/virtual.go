@@ -18,10 +18,10 @@ import (
 const VirtualTimeout = 9 * time.Second
 
 // Via opens a session through a dialer, until the end of the test.
-func Via(t *testing.T, dial zk.Dialer, opts ...zksync.Option) *zksync.Session {
+func (z *Ground) Via(t *testing.T, dial zk.Dialer, opts ...zksync.Option) *zksync.Session {
 	t.Helper()
-	return DialTo(t, []string{"10.0.0.1"}, append([]zksync.Option{
-		zksync.WithDialer(dial), zksync.WithSessionTimeout(VirtualTimeout), TellsLine()}, opts...)...)
+	return z.opened(DialTo(t, []string{"10.0.0.1"}, append([]zksync.Option{
+		zksync.WithDialer(dial), zksync.WithSessionTimeout(VirtualTimeout), TellsLine()}, opts...)...))
 }
 
 // NodesOf are the full paths of the nodes that a session has.

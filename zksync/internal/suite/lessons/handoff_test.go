@@ -13,6 +13,7 @@ import (
 // the word that it waits gets lost: the budget of hand-overs is asked for anew
 // now and then.
 func TestConstantUseAndALostEvent(t *testing.T) {
+	suite.Long(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for name, hook := range map[string]func(zktest.Frame) zktest.Action{
 			"heard": nil,

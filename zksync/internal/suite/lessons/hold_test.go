@@ -150,6 +150,7 @@ func TestDeleteWithoutAnAnswer(t *testing.T) {
 // way, the place that is free in this process lets nobody past those who wait
 // elsewhere, and nobody in beside them.
 func TestFreedBeforeTheDelete(t *testing.T) {
+	suite.Long(t)
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		proxy := z.Proxied(t)

@@ -39,7 +39,7 @@ func TestNoEventAfterAReconnect(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				w := &suite.Tap{To: srv.Dial}
-				s, holder := suite.Via(t, w.Dial), zksync.NewMutex(suite.Via(t, srv.Dial), "/l")
+				s, holder := z.Via(t, w.Dial), zksync.NewMutex(z.Via(t, srv.Dial), "/l")
 				suite.Must(t, holder.LockContext(suite.Context(t)))
 				next := holdInLine(suite.Context(t), t, s, "/l")
 				w.On(func(f suite.TapFrame) suite.TapAct {
@@ -69,7 +69,7 @@ func TestWatchesAsOfTheConnect(t *testing.T) {
 		srv := z.Server
 		const queued, slow = 20, 5 * time.Millisecond
 		w := &suite.Tap{To: srv.Dial}
-		s, other := suite.Via(t, w.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, w.Dial), z.Via(t, srv.Dial)
 		c := s.Conn()
 		suite.LockAndUnlock(t, zksync.NewMutex(s, "/l"))
 		_, _, events, err := c.ChildrenW("/l")
@@ -141,7 +141,7 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				follower := srv.Door()
-				first, second := suite.Via(t, follower.Dial), suite.Via(t, srv.Dial)
+				first, second := z.Via(t, follower.Dial), z.Via(t, srv.Dial)
 				d, err := suite.BeginDuel(suite.Context(t), first, second, "/l")
 				suite.Must(t, err)
 				time.Sleep(after)
@@ -174,10 +174,10 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 		door := srv.Door()
 		told, on := make(chan struct{}), make(chan struct{})
 		var stop sync.Once
-		s := suite.Via(t, door.Dial, zksync.WithTracer(&zksync.Tracer{Blocked: func(context.Context, zksync.Peer) {
+		s := z.Via(t, door.Dial, zksync.WithTracer(&zksync.Tracer{Blocked: func(context.Context, zksync.Peer) {
 			stop.Do(func() { close(told); <-on })
 		}}))
-		other := suite.Via(t, srv.Dial)
+		other := z.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(other, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
 		m := zksync.NewMutex(s, "/l")
@@ -211,7 +211,7 @@ func TestOldPlaceIsProven(t *testing.T) {
 		srv := z.Server
 		var sessions []*zksync.Session
 		for range 4 {
-			sessions = append(sessions, suite.Via(t, srv.Dial))
+			sessions = append(sessions, z.Via(t, srv.Dial))
 		}
 		var line []<-chan suite.Grant
 		var nodes []string

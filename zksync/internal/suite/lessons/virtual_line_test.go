@@ -30,7 +30,7 @@ func TestLaggingFollower(t *testing.T) {
 				srv := z.Server
 				follower := srv.Door()
 				var moved atomic.Bool
-				s := suite.Via(t, func(network, addr string, timeout time.Duration) (net.Conn, error) {
+				s := z.Via(t, func(network, addr string, timeout time.Duration) (net.Conn, error) {
 					if moved.Load() {
 						return follower.Dial(network, addr, timeout)
 					}
@@ -64,7 +64,7 @@ func TestLaggingFollower(t *testing.T) {
 func TestNobodysNode(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, "/l")
 		h, err := m.Hold(suite.Context(t))
 		suite.Must(t, err)
@@ -106,7 +106,7 @@ func TestEndOfTheCounter(t *testing.T) {
 		t.Run(call.Name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+				s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 				m := zksync.NewMutex(s, "/l")
 				suite.LockAndUnlock(t, m)
 				suite.Must(t, srv.SetSequence("/l", last))
@@ -159,7 +159,7 @@ func TestFoundInTheNextSession(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				w := &suite.Tap{To: srv.Dial}
-				s := suite.Via(t, w.Dial)
+				s := z.Via(t, w.Dial)
 				m := zksync.NewMutex(s, "/l")
 				suite.LockAndUnlock(t, m)
 				old := s.ID()
@@ -211,7 +211,7 @@ func TestFoundInTheNextSession(t *testing.T) {
 				if n := srv.Requests()["create"]; n != 1 {
 					t.Errorf("%d creates", n)
 				}
-				suite.LockAndUnlock(t, zksync.NewMutex(suite.Via(t, srv.Dial), "/l"))
+				suite.LockAndUnlock(t, zksync.NewMutex(z.Via(t, srv.Dial), "/l"))
 			})
 		})
 	}
@@ -222,7 +222,7 @@ func TestFoundInTheNextSession(t *testing.T) {
 func TestFenceIsOfTheNode(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		m := zksync.NewMutex(s, "/l")
 		var last int64
 		check := func(what string, h *zksync.Hold, err error) {
@@ -296,7 +296,7 @@ func TestFenceIsOfTheNode(t *testing.T) {
 func TestValuesMustAgree(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s := suite.Via(t, srv.Dial, zksync.WithAuth("digest", []byte("me:secret")))
+		s := z.Via(t, srv.Dial, zksync.WithAuth("digest", []byte("me:secret")))
 		world := zksync.NewMutex(s, "/l")
 		mine := zksync.NewMutex(s, "/l", zksync.WithACL(zk.DigestACL(zk.PermAll, "me", "secret")...))
 		suite.LockAndUnlock(t, world)

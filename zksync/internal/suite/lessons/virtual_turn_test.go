@@ -19,7 +19,7 @@ import (
 func TestBlockerIsWrittenTo(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		s, other := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(other, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
 		next := holdInLine(suite.Context(t), t, s, "/l")
@@ -46,7 +46,7 @@ func TestBlockerIsWrittenTo(t *testing.T) {
 func TestOwnNodeGoesFirst(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		a, b, c := suite.Via(t, srv.Dial), suite.Via(t, srv.Dial), suite.Via(t, srv.Dial)
+		a, b, c := z.Via(t, srv.Dial), z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		for i := range 10 {
 			p := fmt.Sprint("/l", i)
 			h, err := zksync.NewMutex(a, p).Hold(suite.Context(t))
@@ -85,7 +85,7 @@ func TestBlockerHeardOfFirst(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		w := &suite.Tap{To: srv.Dial}
-		a, b, c := suite.Via(t, srv.Dial), suite.Via(t, w.Dial), suite.Via(t, srv.Dial)
+		a, b, c := z.Via(t, srv.Dial), z.Via(t, w.Dial), z.Via(t, srv.Dial)
 		h, err := zksync.NewMutex(a, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
 		second := holdInLine(suite.Context(t), t, b, "/l")
@@ -124,7 +124,7 @@ func TestBlockerOfTheOwnSession(t *testing.T) {
 		srv := z.Server
 		const n = 20
 		w := &suite.Tap{To: srv.Dial}
-		s, other := suite.Via(t, w.Dial), suite.Via(t, srv.Dial)
+		s, other := z.Via(t, w.Dial), z.Via(t, srv.Dial)
 		var holds []*zksync.Hold
 		var seconds, thirds []<-chan suite.Grant
 		for i := range n {
