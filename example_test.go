@@ -6,11 +6,20 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/zklocker/go-zksync/tracing"
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
 )
+
+// embedded is a server in this process, which the examples and tests share.
+var embedded = sync.OnceValue(func() *zktest.Server {
+	return zktest.New(zktest.WithTick(tick), zktest.WithSessionLimits(tick, time.Minute))
+})
+
+func exampleServers() []string { return []string{embedded().Addr()} }
 
 // A lock that is used as a sync.Mutex is.
 func Example() {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"os"
-	"path"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,153 +22,278 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
+// What every lock promises, and the main job, on the embedded server and on real
+// ZooKeeper. All other tests are beside the code.
+
+const tick, timeout = 500 * time.Millisecond, 2 * time.Second // of the servers, of a session
+
 func TestMain(m *testing.M) {
-	if role := os.Getenv("ZKSYNC_TEST_ROLE"); role != "" {
-		os.Exit(runRole(role)) // this is a child of a test
-	}
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !raceEnabled {
-		_ = f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))) // most of them wait
-	}
+	_ = flag.Set("test.parallel", "8") // most of the tests wait
 	code := m.Run()
-	stopReal()
-	stopEmbedded()
-	if code == 0 {
-		// A client that has locked up stays so for good: what replaces it is
-		// tested, and leaves this one goroutine.
-		locked := goleak.IgnoreTopFunction("github.com/go-zookeeper/zk.(*Conn).flushRequests")
-		if err := goleak.Find(locked); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
+	embedded().Close()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
 }
 
-// sessionTimeout is long enough for a busy machine, and allows of three ticks.
-const sessionTimeout = 4 * time.Second
-
-// dial opens a session that is closed at the end of the test.
-func (z *site) dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
-	t.Helper()
-	if z.adapted {
-		return z.adapt(t, opts...)
-	}
-	return dialTo(t, z.servers, opts...)
+func TestPromises(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		s := zktest.Run(t, zktest.WithTick(tick), zktest.WithSessionLimits(tick, time.Minute))
+		promises(t, s.Addr(), func(id int64) error { s.Expire(id); return nil })
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		e := zktest.RealEnsemble(t, 1, zktest.WithTickTime(tick))
+		promises(t, e.Servers()[0], e.Expire)
+	})
 }
 
-func dialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Session {
-	t.Helper()
-	opts = append([]zksync.Option{zksync.WithSessionTimeout(sessionTimeout), zksync.WithLogger(testLogger(t))}, opts...)
-	s, err := zksync.Dial(short(t), servers, opts...)
-	if err != nil {
-		t.Fatal(err)
+// promises checks each promise on a server, and that no node is left.
+func promises(t *testing.T, server string, expire func(session int64) error) {
+	for name, f := range map[string]func(g ground){
+		"the main job": mainJob, "exclusion": exclusion, "loss is an event": loss, "the fence grows": fence,
+		"order, without a herd": order, "no orphan": noOrphan, "no stuck waiter": noStuckWaiter, "close is honest": closed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			g := ground{t, ctx, zksync.Path("/", name), server, expire}
+			f(g)
+			s := g.dial()
+			g.until(func() bool { return len(g.nodes(s)) == 0 })
+		})
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("closing the session: %v", err)
-		}
-	})
+}
+
+// ground is what a test runs on: a server, and a path that nobody else uses.
+type ground struct {
+	*testing.T
+	ctx          context.Context
+	path, server string
+	expire       func(session int64) error
+}
+
+// ok ends the goroutine that meets an error.
+func (g ground) ok(err error) {
+	g.Helper()
+	if err != nil {
+		g.Error(err)
+		runtime.Goexit()
+	}
+}
+
+// dial opens a session until the end of the test.
+func (g ground) dial(opts ...zksync.Option) *zksync.Session {
+	g.Helper()
+	s, err := zksync.Dial(g.ctx, []string{g.server}, append([]zksync.Option{
+		zksync.WithSessionTimeout(timeout), zksync.WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
+	g.ok(err)
+	g.Cleanup(func() { s.Close() })
 	return s
 }
 
-// proxied puts a TCP proxy with faults and a request counter before the site's
-// first server.
-func (z *site) proxied(t testing.TB) *zktest.Proxy {
-	t.Helper()
-	p, err := zktest.NewProxy(z.servers[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	return p
+// proxied is the same ground, which is reached through a proxy only.
+func (g ground) proxied() (*zktest.Proxy, ground) {
+	g.Helper()
+	p, err := zktest.NewProxy(g.server)
+	g.ok(err)
+	g.Cleanup(p.Close)
+	g.server = p.Addr()
+	return p, g
 }
 
-// raw opens a plain client, to look at the tree and to do mischief.
-func (z *site) raw(t testing.TB) *zk.Conn {
-	t.Helper()
-	c, events, err := zk.Connect(z.servers, 10*time.Second, zk.WithLogger(mute{}), zk.WithLogInfo(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Close()
-		drain(events)
-	})
-	return c
-}
-
-type mute struct{}
-
-func (mute) Printf(string, ...any) {}
-
-// testLogger logs to the test, as long as it runs.
-func testLogger(t testing.TB) *slog.Logger {
-	w := &testWriter{t: t}
-	t.Cleanup(w.stop)
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
-
-type testWriter struct {
-	mu sync.Mutex
-	t  testing.TB
-}
-
-func (w *testWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.t != nil {
-		w.t.Log(strings.TrimSpace(string(p)))
-	}
-	return len(p), nil
-}
-
-func (w *testWriter) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.t = nil
-}
-
-// short is a context that fails a stuck test long before go test does.
-func short(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// lockPath is a path that no other test uses.
-func lockPath(t testing.TB) string {
-	return zksync.Path("/suite", fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano()))
-}
-
-// eventually waits for a condition of a real server, which has to be polled.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not so after 20 s: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
+// until polls what the test can't wait for.
+func (g ground) until(f func() bool) {
+	g.Helper()
+	for ; !f(); time.Sleep(5 * time.Millisecond) {
+		g.ok(g.ctx.Err())
 	}
 }
 
-// children lists what is below p: nothing if p is not there.
-func children(t testing.TB, c *zk.Conn, p string) []string {
-	t.Helper()
-	names, _, err := c.Children(p)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		t.Fatal(err)
+// nodes lists the line, once the server has seen all that was done.
+func (g ground) nodes(s *zksync.Session) []string {
+	g.Helper()
+	_, err := s.Conn().Sync("/")
+	g.ok(err)
+	names, _, err := s.Conn().Children(g.path)
+	if !errors.Is(err, zk.ErrNoNode) {
+		g.ok(err)
 	}
 	return names
 }
 
-// empty checks that no node is left below p, on a site that is at rest.
-func (z *site) empty(t testing.TB, p string) {
-	t.Helper()
-	c := z.raw(t)
-	if _, err := c.Sync(path.Dir(p)); err != nil {
-		t.Fatal(err)
+// The main job: goroutines of several sessions change what nothing but the lock
+// protects, and a resource sees fences that only grow.
+func mainJob(g ground) {
+	const sessions, goroutines = 3, 40
+	count, fence := 0, int64(0)
+	var all sync.WaitGroup
+	for range sessions {
+		mu := zksync.NewMutex(g.dial(zksync.WithSessionTimeout(10*time.Second)), g.path)
+		for range goroutines {
+			all.Go(func() {
+				mu.Lock()
+				count++
+				mu.Unlock()
+				g.ok(mu.Do(g.ctx, func(_ context.Context, h *zksync.Hold) error {
+					if h.Fence() <= fence {
+						g.Errorf("fence %d after %d", h.Fence(), fence)
+					}
+					fence = h.Fence()
+					count++
+					return nil
+				}))
+			})
+		}
 	}
-	eventually(t, "no node is left below "+p, func() bool { return len(children(t, c, p)) == 0 })
+	all.Wait()
+	if want := 2 * sessions * goroutines; count != want {
+		g.Errorf("counted to %d, want %d", count, want)
+	}
+}
+
+// 1. Exclusion: while one holds, nobody else does, in whatever session.
+func exclusion(g ground) {
+	a, b := g.dial(), g.dial()
+	first := zksync.NewMutex(a, g.path)
+	first.Lock()
+	if zksync.NewMutex(a, g.path).TryLock() || zksync.NewMutex(b, g.path).TryLock() {
+		g.Error("a second holder")
+	}
+	first.Unlock()
+}
+
+// 2. Loss is an event: the holder hears that its session is over, and one that
+// is cut off hears of its loss before anybody else holds.
+func loss(g ground) {
+	for _, cut := range []bool{false, true} {
+		proxy, far := g.proxied()
+		s := far.dial()
+		h, err := zksync.NewMutex(s, g.path).Hold(g.ctx)
+		g.ok(err)
+		held := h.Context(g.ctx)
+		if cut {
+			proxy.Blackhole(true, true)
+		} else {
+			g.ok(g.expire(s.ID()))
+		}
+		next, err := zksync.NewMutex(g.dial(), g.path).Hold(g.ctx)
+		g.ok(err)
+		if cut && held.Err() == nil {
+			g.Error("two holders")
+		}
+		g.until(func() bool { return held.Err() != nil })
+		if err := context.Cause(held); !errors.Is(err, zksync.ErrLost) || !errors.Is(h.Err(), zksync.ErrLost) {
+			g.Errorf("%v, %v", err, h.Err())
+		}
+		proxy.Heal()
+		g.ok(next.Release(g.ctx))
+	}
+}
+
+// 3. The fence grows from hold to hold, also when the path is made anew.
+func fence(g ground) {
+	s, last := g.dial(), int64(0)
+	for range 3 {
+		h, err := zksync.NewMutex(s, g.path).Hold(g.ctx)
+		g.ok(err)
+		if h.Fence() <= last {
+			g.Errorf("fence %d after %d", h.Fence(), last)
+		}
+		last = h.Fence()
+		g.ok(h.Release(g.ctx))
+		g.ok(s.Conn().Delete(g.path, -1))
+	}
+}
+
+// 4. Order: sessions come in the order in which they got in line.
+// 7. No herd: a release wakes one of them, and the others make no request.
+func order(g ground) {
+	const n = 4
+	first, held, next := g.dial(), make(chan int), make(chan int)
+	last, mu := first, zksync.NewMutex(first, g.path)
+	mu.Lock()
+	for i := range n {
+		s := g.dial(zksync.WithSessionTimeout(time.Minute)) // no request but those for the lock
+		go func() {
+			mu := zksync.NewMutex(s, g.path)
+			g.ok(mu.LockContext(g.ctx))
+			held <- i
+			<-next
+			mu.Unlock()
+		}()
+		g.until(func() bool { return len(g.nodes(first)) == i+2 && s.Stats().Requests >= 4 })
+		last = s
+	}
+	before := last.Stats().Requests
+	mu.Unlock()
+	for i := range n {
+		if got := <-held; got != i {
+			g.Errorf("session %d held as number %d", got, i)
+		}
+		if now := last.Stats().Requests; i < n-1 && now != before {
+			g.Errorf("release %d: the last in line made %d requests", i, now-before)
+		}
+		next <- i
+	}
+}
+
+// 5. No orphan: a call that ends at its deadline leaves no node, in line or with
+// a create whose answer is lost.
+func noOrphan(g ground) {
+	proxy, far := g.proxied()
+	mu := zksync.NewMutex(far.dial(), g.path)
+	g.ok(mu.LockContext(g.ctx))
+	ends := func(mu *zksync.Mutex) {
+		ctx, cancel := context.WithTimeout(g.ctx, 50*time.Millisecond)
+		defer cancel()
+		if err := mu.LockContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			g.Error(err)
+		}
+	}
+	ends(zksync.NewMutex(g.dial(), g.path))
+	g.ok(mu.UnlockContext(g.ctx))
+	proxy.Blackhole(false, true)
+	ends(mu)
+	proxy.Cut()
+	proxy.Heal()
+	g.ok(mu.LockContext(g.ctx))
+	mu.Unlock()
+}
+
+// 6. No stuck waiter: the lock of a holder that died goes to the next one.
+func noStuckWaiter(g ground) {
+	proxy, far := g.proxied()
+	zksync.NewMutex(far.dial(), g.path).Lock()
+	next := zksync.NewMutex(g.dial(), g.path)
+	proxy.Refuse(true) // as if its process had been killed
+	proxy.Cut()
+	start := time.Now()
+	g.ok(next.LockContext(g.ctx))
+	if took := time.Since(start); took > 2*timeout+tick { // the server looks once a tick
+		g.Errorf("granted after %v", took)
+	}
+	next.Unlock()
+	proxy.Heal()
+}
+
+// 8. Close, cut short, is honest: what it could not delete is in its error.
+func closed(g ground) {
+	p, far := g.proxied()
+	client, _, err := zk.Connect([]string{far.server}, 3*timeout, zk.WithLogger(log.New(io.Discard, "", 0)))
+	g.ok(err)
+	defer client.Close()
+	s, err := zksync.NewSession(client, 3*timeout)
+	g.ok(err)
+	h, err := zksync.NewMutex(s, g.path).Hold(g.ctx)
+	g.ok(err)
+	p.Blackhole(true, true)
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), h.Node()) {
+		g.Errorf("Close: %v, want %s in it", err, h.Node())
+	}
+	p.Heal()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
 // An administrator makes a node below which one user may make locks. The user's
@@ -123,7 +124,7 @@ func securePort() (addr string, certificate *x509.Certificate, stop func()) {
 			if err != nil {
 				return
 			}
-			out, err := server().Dial("tcp", "", 0)
+			out, err := suite.ExampleServer().Dial("tcp", "", 0)
 			if err != nil {
 				in.Close()
 				continue

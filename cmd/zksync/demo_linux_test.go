@@ -16,6 +16,7 @@ const (
 )
 
 func TestDemoTerminal(t *testing.T) {
+	long(t)
 	p := proctest.Prepare(t, roleCommand, "demo", "--duration", "6s")
 	p.Env = append(p.Env, "TERM=xterm", "NO_COLOR=")
 	c := proctest.OnConsole(t, p, false)

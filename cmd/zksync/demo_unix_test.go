@@ -37,6 +37,7 @@ func wantNoWorkers(t *testing.T, pids []int) {
 }
 
 func TestDemo(t *testing.T) {
+	beside(t)
 	p := proctest.Prepare(t, roleCommand, "demo", "--workers", "3", "--duration", "6s").Start()
 	p.WantCode(0)
 	out := p.Out.String()

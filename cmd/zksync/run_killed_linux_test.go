@@ -16,6 +16,7 @@ import (
 // A command that outlived a wrapper killed by kill -9 would go on without the lock,
 // beside the command of the next holder.
 func TestRunCommandDiesWithKilledWrapper(t *testing.T) {
+	beside(t)
 	lock := lockPath(t)
 	c := client(t)
 	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap '' TERM HUP INT; echo pid $$; "+proctest.Loop).Start()

@@ -27,6 +27,7 @@ func expire(t *testing.T, p *proctest.Process) {
 }
 
 func TestRunLoss(t *testing.T) {
+	beside(t)
 	t.Run("TERM", func(t *testing.T) {
 		lock := lockPath(t)
 		p := zksyncRun(t, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo session $ZKSYNC_SESSION; "+proctest.Loop).Start()
@@ -56,6 +57,7 @@ func TestRunLoss(t *testing.T) {
 		p.Err.Await(t, "(exit code 143 of its own)")
 	})
 	t.Run("no contact", func(t *testing.T) {
+		long(t)
 		proxy, err := zktest.NewProxy(zookeeper(t).addr)
 		if err != nil {
 			t.Fatal(err)
@@ -78,6 +80,7 @@ func TestRunLoss(t *testing.T) {
 
 // TestRunStopped stops the wrapper until another one has got the lock.
 func TestRunStopped(t *testing.T) {
+	long(t)
 	lock := lockPath(t)
 	p := zksyncRun(t, brief, lock, "--", "sh", "-c", "trap 'echo bye; exit 0' TERM; echo ready; "+proctest.Loop).Start()
 	p.Out.Await(t, "ready")
@@ -92,6 +95,7 @@ func TestRunStopped(t *testing.T) {
 
 // TestRunReleaseFails ends the command while ZooKeeper is out of reach.
 func TestRunReleaseFails(t *testing.T) {
+	long(t)
 	proxy, err := zktest.NewProxy(zookeeper(t).addr)
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ func holder(t *testing.T, lock string, flags ...string) *proctest.Process {
 }
 
 func TestRunExitCodes(t *testing.T) {
+	beside(t)
 	lock := lockPath(t)
 	for _, tt := range []struct {
 		name string
@@ -87,6 +88,7 @@ func TestRunExitCodes(t *testing.T) {
 }
 
 func TestRunConflict(t *testing.T) {
+	beside(t)
 	lock := lockPath(t)
 	h := holder(t, lock)
 	for _, tt := range []struct {
@@ -285,6 +287,7 @@ func TestRunEnvironment(t *testing.T) {
 // TestRunCounter lets twenty processes count in a file that only the lock
 // protects.
 func TestRunCounter(t *testing.T) {
+	beside(t)
 	lock := lockPath(t)
 	file := filepath.Join(t.TempDir(), "count")
 	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {
@@ -306,6 +309,7 @@ func TestRunCounter(t *testing.T) {
 }
 
 func TestRunUnavailable(t *testing.T) {
+	beside(t)
 	for _, flags := range []string{"--connect-timeout 300ms", "-w 0.3", "-n --connect-timeout 0.3", "-q --connect-timeout 0.3"} {
 		p := newRunOn(t, "127.0.0.1:1", append(strings.Fields(flags), "/lock", "--", "true")...).Start()
 		p.WantCode(exit.Unavailable)
@@ -326,6 +330,7 @@ func TestRunChroot(t *testing.T) {
 }
 
 func TestRunAuth(t *testing.T) {
+	beside(t)
 	const secret = "correct-horse"
 	lock := lockPath(t)
 	c := client(t)

@@ -116,6 +116,7 @@ func tlsFront(t *testing.T, server, ca *pair, target string) (addr string) {
 }
 
 func TestRunTLS(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	ca := newPair(t, dir, "authority", nil)
 	addr := tlsFront(t, newPair(t, dir, "zookeeper.example", ca), ca, zookeeper(t).addr)

@@ -127,6 +127,7 @@ func TestRunWithoutTrace(t *testing.T) {
 
 // The span of a wait that is given up says so.
 func TestRunTraceConflict(t *testing.T) {
+	long(t)
 	lock := lockPath(t)
 	h := holder(t, lock)
 	for flags, want := range map[string][2]any{"-n": {"busy", nil}, "-w 2": {"error", "deadline_exceeded"}} {

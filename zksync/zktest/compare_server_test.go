@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -23,6 +24,7 @@ func TestServerCompared(t *testing.T) {
 // TestCompareRealWithItself: the comparison finds no difference where there is
 // none.
 func TestCompareRealWithItself(t *testing.T) {
+	suite.Long(t)
 	d := compareDials{nameA: "one real server", nameB: "another"}
 	d.a, d.since39 = compareReal(t)
 	d.b, _ = compareReal(t)

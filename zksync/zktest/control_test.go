@@ -8,12 +8,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 var worldACL = zk.WorldACL(zk.PermAll)
 
 func TestKillAndRestartKeepData(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 1)
 	conn, _ := connect(t, 20*time.Second, e.Server(0))
 	create(t, conn, "/kept", 0)
@@ -52,6 +54,7 @@ func TestKillAndRestartKeepData(t *testing.T) {
 }
 
 func TestKillLeader(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 3)
 	old, err := e.WaitLeader(time.Second)
 	must(t, err)
@@ -86,6 +89,7 @@ func TestKillLeader(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 1)
 	conn, _ := connect(t, 20*time.Second, e.Server(0))
 	must(t, e.Pause(0))
@@ -127,6 +131,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestPausedLeaderIsReplaced(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 3, zktest.WithSyncLimit(4))
 	old := e.Leader()
 	must(t, e.Pause(old))
@@ -197,6 +202,7 @@ func TestCutFollower(t *testing.T) {
 
 // A cut that is short is nothing but a delay.
 func TestShortCut(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 3)
 	leader := e.Leader()
 	follower := (leader + 2) % 3
@@ -219,6 +225,7 @@ func TestShortCut(t *testing.T) {
 }
 
 func TestCutLeader(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 3, zktest.WithSyncLimit(4))
 	old := e.Leader()
 	must(t, e.Cut(old))

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 func TestEnsembleStartsAndLeavesNothing(t *testing.T) {
+	suite.Long(t)
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("servers=%d", n), func(t *testing.T) {
 			needZooKeeper(t)
@@ -73,6 +75,7 @@ func TestEnsembleSizes(t *testing.T) {
 
 // Session timeouts between one second and one minute are granted as asked for.
 func TestEnsembleSessionTimeouts(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 1)
 	for _, timeout := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
 		conn, _ := connect(t, timeout, e.Server(0))
@@ -91,6 +94,7 @@ func TestEnsembleSessionTimeouts(t *testing.T) {
 }
 
 func TestEnsembleOptions(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 1,
 		zktest.WithTickTime(400*time.Millisecond),
 		zktest.WithMaxClientCnxns(77),
@@ -130,6 +134,7 @@ func TestEnsembleOptions(t *testing.T) {
 }
 
 func TestEnsembleBadIndex(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 1)
 	for name, call := range map[string]func(int) error{
 		"Start": e.Start, "Stop": e.Stop, "Kill": e.Kill, "Restart": e.Restart,
@@ -147,6 +152,7 @@ func TestEnsembleBadIndex(t *testing.T) {
 // A port that somebody takes between the look at it and the server's start
 // costs another try, no more.
 func TestEnsemblePortTaken(t *testing.T) {
+	suite.Long(t)
 	needZooKeeper(t)
 	for place := range 3 { // for clients, for followers, for elections
 		l, err := net.Listen("tcp", "127.0.0.1:0")

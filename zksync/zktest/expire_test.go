@@ -7,10 +7,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 func TestExpire(t *testing.T) {
+	suite.Long(t)
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprintf("servers=%d", n), func(t *testing.T) {
 			e := zktest.RealEnsemble(t, n)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -98,6 +99,7 @@ func record(f func(testing.TB)) *recorder {
 
 // An unpacked release, made of whatever jars this machine has.
 func TestReleaseInZooKeeperHome(t *testing.T) {
+	suite.Long(t)
 	needZooKeeper(t)
 	in, err := zktest.FindZooKeeper()
 	must(t, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -30,6 +31,7 @@ func missing(t *testing.T, what, packages string) {
 
 // TestServerWithKazoo: Python's Lock, ReadLock and WriteLock, and Semaphore.
 func TestServerWithKazoo(t *testing.T) {
+	suite.Long(t)
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.CommandContext(t.Context(), python, "-c", "import kazoo").Run() == nil {
 			runPeers(t, "/kazoo/expire", python, filepath.Join("testdata", "kazoo_locks.py"))
@@ -42,6 +44,7 @@ func TestServerWithKazoo(t *testing.T) {
 // TestServerWithCurator: Java's InterProcessMutex, InterProcessReadWriteLock and
 // InterProcessSemaphoreV2.
 func TestServerWithCurator(t *testing.T) {
+	suite.Long(t)
 	const packages = "libcurator-recipes-java and default-jre-headless"
 	in, err := zktest.FindZooKeeper() // whose client Curator needs
 	if err != nil {

@@ -7,10 +7,19 @@ import (
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(form{m}) }
+
+// form runs the tests, and says what the short form left out.
+type form struct{ m *testing.M }
+
+func (f form) Run() int {
+	defer suite.TellForm()
+	return f.m.Run()
+}
 
 type quiet struct{}
 

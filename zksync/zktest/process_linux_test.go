@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -49,6 +50,7 @@ func TestChild(t *testing.T) {
 // However a test process ends, its servers end with it; and where the end is not
 // outright, their files are gone.
 func TestNothingOutlives(t *testing.T) {
+	suite.Long(t)
 	needZooKeeper(t)
 	for _, test := range []struct {
 		how   string

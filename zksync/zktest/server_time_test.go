@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -20,7 +21,7 @@ func TestServerAnHourOfIdleSessions(t *testing.T) {
 }
 
 func anHour(t *testing.T, hold bool) {
-	n := 100
+	n := suite.LongOr(100, 10)
 	if raceEnabled {
 		n = 10
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 func TestWatchesMetricsConnections(t *testing.T) {
+	suite.Long(t)
 	e := zktest.RealEnsemble(t, 3)
 	a, _ := connect(t, 10*time.Second, e.Server(0))
 	b, _ := connect(t, 10*time.Second, e.Server(0))

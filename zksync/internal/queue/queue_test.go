@@ -60,7 +60,7 @@ func TestFirst(t *testing.T) {
 
 // Who comes later never blocks: the verdict on a place is the same whatever
 // stands behind it.
-func TestLesson15_LaterNodesNeverBlock(t *testing.T) {
+func TestLaterNodesNeverBlock(t *testing.T) {
 	var all []string
 	for i := range 6 {
 		all = append(all, fmt.Sprintf("_c_%s-lock-%010d", znode.NewGUID(), i))

@@ -99,7 +99,7 @@ func TestParseIgnores(t *testing.T) {
 	}
 }
 
-func TestLesson10_ShortForeignNames(t *testing.T) {
+func TestShortForeignNames(t *testing.T) {
 	whole := []string{
 		"_c_" + dashed + "-lock-0000000007", "_c_" + hexed + "-lock-0000000007", hexed + "__rlock__0000000007",
 		"_c_" + ownDashed + "-permit-2of5-0000000007",

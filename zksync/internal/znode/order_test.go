@@ -49,7 +49,7 @@ func TestSort(t *testing.T) {
 	)
 }
 
-func TestLesson11_SortByNumberNotByName(t *testing.T) {
+func TestSortByNumberNotByName(t *testing.T) {
 	checkOrder(t,
 		"_c_ffffffff-d9cb-469f-a165-70867728950e-lock-0000000001",
 		"zzz-lock-0000000002",
@@ -59,14 +59,14 @@ func TestLesson11_SortByNumberNotByName(t *testing.T) {
 	)
 }
 
-func TestLesson12_SequenceIsNotText(t *testing.T) {
+func TestSequenceIsNotText(t *testing.T) {
 	checkOrder(t,
 		"lock--2147483648", "lock--2147483647", "lock--1000000000", "lock--000000002", "lock--000000001",
 		"lock-0000000000", "lock-0000000009", "lock-0000000010", "lock-0000000011", "lock-2147483647",
 	)
 }
 
-func TestLesson13_CounterAtItsEnd(t *testing.T) {
+func TestCounterAtItsEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		line []string
@@ -102,7 +102,7 @@ func TestLesson13_CounterAtItsEnd(t *testing.T) {
 	}
 }
 
-func TestLesson77_JunkWithTheHighestNumber(t *testing.T) {
+func TestJunkWithTheHighestNumber(t *testing.T) {
 	l := line(t, "lock-0000000005", "junk-lock-2147483647", "junk-lock--2147483648", "twin-lock-2147483647")
 	Sort(l)
 	own := slices.IndexFunc(l, func(n Name) bool { return n.Raw == "lock-0000000005" })

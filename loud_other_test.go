@@ -1,5 +1,0 @@
-//go:build !linux
-
-package zksync_test
-
-func tellGo(string) {}

@@ -1,0 +1,103 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// Creation finds the frames of a proxy that make a lock's node, and their
+// answers. The zero value is ready.
+type Creation struct {
+	mu    sync.Mutex
+	asked map[[2]int64]bool // guarded by mu; by connection and xid
+	sent  int               // guarded by mu
+}
+
+// Of reports whether f asks for a lock node, or answers that.
+func (c *Creation) Of(f zktest.Frame) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := [2]int64{f.Conn, int64(f.Xid)}
+	if f.FromServer {
+		return f.Xid > 0 && c.asked[key]
+	}
+	// A transaction that makes a node has that first, behind the header.
+	is := f.Op == "create" || f.Op == "multi" && len(f.Payload) >= 12 && binary.BigEndian.Uint32(f.Payload[8:]) == 1
+	if is && bytes.Contains(f.Payload, []byte("_c_")) {
+		if c.asked == nil {
+			c.asked = make(map[[2]int64]bool)
+		}
+		c.asked[key] = true
+		c.sent++
+		return true
+	}
+	return false
+}
+
+// Count is how often a lock node was asked for.
+func (c *Creation) Count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent
+}
+
+// CutOff cuts a proxy's clients off from the server, and lets them know.
+func CutOff(p *zktest.Proxy) {
+	p.Refuse(true)
+	p.Cut()
+}
+
+// CutOffUntilKnown is off, and waits until the session knows.
+func CutOffUntilKnown(t testing.TB, p *zktest.Proxy, s *zksync.Session) {
+	t.Helper()
+	n := s.Stats().Disconnects
+	CutOff(p)
+	Eventually(t, "the session is cut off", func() bool { return s.Stats().Disconnects > n })
+}
+
+// Wedge sends credentials by a client's own AddAuth and then makes the write
+// that repeats them on the next connection fail, which locks the client up.
+func Wedge(t *testing.T, s *zksync.Session, p *zktest.Proxy, w *Wires) {
+	t.Helper()
+	Must(t, s.Conn().AddAuth("digest", []byte("somebody:secret")))
+	last := w.Count()
+	var failed atomic.Bool
+	w.OnWrite(func(conn int, frame []byte) error {
+		const auth = 100
+		if conn > last && len(frame) >= 12 && binary.BigEndian.Uint32(frame[8:]) == auth && failed.CompareAndSwap(false, true) {
+			return ErrInjected
+		}
+		return nil
+	})
+	p.Cut()
+	Eventually(t, "the client has failed to repeat the credentials", failed.Load)
+}
+
+// LoseCreateReply has the server make the next lock node and the answer get
+// lost with the connection.
+func LoseCreateReply(p *zktest.Proxy, also func(zktest.Frame)) *Creation {
+	var (
+		c    Creation
+		lost atomic.Bool
+	)
+	p.SetHook(func(f zktest.Frame) zktest.Action {
+		if c.Of(f) && f.FromServer && f.Err == 0 && lost.CompareAndSwap(false, true) {
+			return zktest.DropAndCut
+		}
+		if also != nil && lost.Load() {
+			also(f)
+		}
+		return zktest.Pass
+	})
+	return &c
+}
+
+// ErrInjected is the error of a connection that a test breaks.
+var ErrInjected = errors.New("injected by the test")

@@ -1,0 +1,209 @@
+package suite
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// DialUnchecked is [DialTo] for a test that looks at what Close returns.
+func DialUnchecked(t *testing.T, servers []string, opts ...zksync.Option) *zksync.Session {
+	t.Helper()
+	s, err := zksync.Dial(Context(t), servers, append([]zksync.Option{
+		zksync.WithSessionTimeout(SessionTimeout), zksync.WithLogger(Logger(t))}, opts...)...)
+	Must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// UsedPath is a lock path whose nodes exist already.
+func (z *Ground) UsedPath(t testing.TB, s *zksync.Session) string {
+	p := z.Path(t)
+	m := zksync.NewMutex(s, p)
+	m.Lock()
+	m.Unlock()
+	return p
+}
+
+// ProxyTo puts a proxy before a server, until the end of the test.
+func ProxyTo(t testing.TB, server string) *zktest.Proxy {
+	t.Helper()
+	p, err := zktest.NewProxy(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Behind opens a session that reaches the server through a proxy only.
+func (z *Ground) Behind(t testing.TB, opts ...zksync.Option) (*zktest.Proxy, *zksync.Session) {
+	t.Helper()
+	p := z.Proxied(t)
+	return p, z.opened(DialTo(t, []string{p.Addr()}, opts...))
+}
+
+// Adapt makes a session on a client of the test's own, which outlives it.
+func (z *Ground) Adapt(t testing.TB, opts ...zksync.Option) *zksync.Session {
+	t.Helper()
+	s, err := zksync.NewSession(z.Client(t), SessionTimeout, append([]zksync.Option{zksync.WithLogger(Logger(t))}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing the session: %v", err)
+		}
+	})
+	if err := s.Ping(Context(t)); err != nil { // as after Dial, a session stands
+		t.Fatal(err)
+	}
+	return z.opened(s)
+}
+
+// Client is a program's own client, with the session timeout of the suite.
+func (z *Ground) Client(t testing.TB) *zk.Conn {
+	t.Helper()
+	return z.connect(t, SessionTimeout)
+}
+
+// Drain waits until a client that was closed has ended. One that is closed with
+// requests under way may lock up instead (conn.go:523 of the client).
+func Drain(events <-chan zk.Event) {
+	limit := time.NewTimer(5 * time.Second)
+	defer limit.Stop()
+	for {
+		select {
+		case _, more := <-events:
+			if !more {
+				return
+			}
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// Plant makes a node as another program would.
+func Plant(t *testing.T, c *zk.Conn, path, data string, flags int32) string {
+	t.Helper()
+	p, err := c.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll))
+	Must(t, err)
+	return p
+}
+
+// DeleteOldest deletes the node that holds the lock.
+func DeleteOldest(t *testing.T, z *Ground, p string) {
+	t.Helper()
+	c := z.Raw(t)
+	var node string
+	var oldest int64
+	for _, n := range Children(t, c, p) {
+		_, st, err := c.Exists(p + "/" + n)
+		Must(t, err)
+		if node == "" || st.Czxid < oldest {
+			node, oldest = p+"/"+n, st.Czxid
+		}
+	}
+	Must(t, c.Delete(node, -1))
+}
+
+// LossTimeout is the session timeout of the sessions that lose a lock: four
+// ticks, the guide asks for three at least.
+const LossTimeout = 2 * time.Second
+
+// SecondsTimeout is that of the sessions that come after them and are to live.
+const SecondsTimeout = 20 * time.Second
+
+// Whoever may make nodes but not read them has to get rid of its own all the same.
+
+// Unreadable lets everybody do everything but read.
+var Unreadable = zk.WorldACL(zk.PermAll &^ zk.PermRead)
+
+// Steward is a client that may do everything where others may not read.
+func (z *Ground) Steward(t *testing.T) (*zk.Conn, []zk.ACL) {
+	t.Helper()
+	c := z.Raw(t)
+	Must(t, c.AddAuth("digest", []byte("steward:secret")))
+	return c, append(zk.DigestACL(zk.PermAll, "steward", "secret"), Unreadable...)
+}
+
+// SessionTimeout is long enough for a busy machine, and allows of three ticks.
+const SessionTimeout = 4 * time.Second
+
+// Dial opens a session that is closed at the end of the test.
+func (z *Ground) Dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
+	t.Helper()
+	if z.Adapted {
+		return z.Adapt(t, opts...)
+	}
+	if z.dial != nil {
+		opts = append([]zksync.Option{zksync.WithDialer(z.dial)}, opts...)
+	}
+	return z.opened(DialTo(t, z.Servers, opts...))
+}
+
+// DialTo opens a session to servers until the end of the test.
+func DialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Session {
+	t.Helper()
+	opts = append([]zksync.Option{zksync.WithSessionTimeout(SessionTimeout), zksync.WithLogger(Logger(t))}, opts...)
+	s, err := zksync.Dial(Context(t), servers, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing the session: %v", err)
+		}
+	})
+	return s
+}
+
+// Proxied puts a TCP proxy with faults and a request counter before the first
+// server.
+func (z *Ground) Proxied(t testing.TB) *zktest.Proxy {
+	t.Helper()
+	if z.dial != nil {
+		t.Fatal("there is no proxy in virtual time")
+	}
+	p, err := zktest.NewProxy(z.Servers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Raw opens a plain client, to look at the tree and to do mischief.
+func (z *Ground) Raw(t testing.TB) *zk.Conn {
+	t.Helper()
+	return z.connect(t, 10*time.Second)
+}
+
+func (z *Ground) connect(t testing.TB, timeout time.Duration) *zk.Conn {
+	t.Helper()
+	dial := z.dial
+	if dial == nil {
+		dial = net.DialTimeout
+	}
+	c, events, err := zk.Connect(z.Servers, timeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		Drain(events)
+	})
+	return c
+}
+
+// Mute keeps the client from logging.
+type Mute struct{}
+
+// Printf drops a line.
+func (Mute) Printf(string, ...any) {}

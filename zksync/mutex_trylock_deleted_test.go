@@ -1,0 +1,69 @@
+package zksync_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
+)
+
+// A Try whose own node is deleted while it looks has not lost its session: it
+// tries once more, and then says what happened.
+func TestTryWhoseNodeIsDeleted(t *testing.T) {
+	const opCreate, opChildren, opMulti = 1, 12, 14
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		for _, call := range suite.Calls {
+			if !call.Try {
+				continue
+			}
+			for _, times := range []int{1, 2} {
+				c, p := z.Raw(t), z.Path(t)
+				w := &suite.Tap{To: net.DialTimeout}
+				s := z.Dial(t, zksync.WithDialer(w.Dial))
+				one, both := zksync.NewMutex(s, p+"-1"), zksync.NewMulti(zksync.NewMutex(s, p+"-1"), zksync.NewMutex(s, p+"-2"))
+				for _, l := range []zksync.Locker{one, both} {
+					suite.LockAndUnlock(t, l)
+					suite.AtRest(t, s)
+					left, made := times, false
+					w.On(func(f suite.TapFrame) suite.TapAct {
+						switch {
+						case f.FromServer:
+						case f.Op == opCreate, f.Op == opMulti:
+							made = true
+						case f.Op == opChildren && made && left > 0:
+							left, made = left-1, false
+							for _, n := range suite.Children(t, c, p+"-1") {
+								if err := c.Delete(p+"-1/"+n, -1); err != nil {
+									t.Error(err)
+								}
+							}
+						}
+						return suite.TapPass
+					})
+					release, err := call.Take(suite.Context(t), l)
+					w.On(nil)
+					switch {
+					case left > 0:
+						t.Errorf("%s: %d nodes were not deleted", call.Name, left)
+					case times == 1:
+						suite.Must(t, err)
+						suite.Must(t, release(suite.Context(t)))
+					default:
+						suite.IsError(t, err)
+						if errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zksync.ErrBusy) || zksync.LossReason(err) != "" {
+							t.Errorf("%s: %v", call.Name, err)
+						}
+					}
+					suite.LockAndUnlock(t, l)
+				}
+				suite.AtRest(t, s)
+				z.Empty(t, p+"-1")
+				z.Empty(t, p+"-2")
+			}
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package zksync_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
+)
+
+func TestBadNewSession(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		c := z.Client(t)
+		dialer := func(string, string, time.Duration) (net.Conn, error) { return nil, errors.New("no") }
+		for name, try := range map[string]func() (*zksync.Session, error){
+			"no client":  func() (*zksync.Session, error) { return zksync.NewSession(nil, time.Second) },
+			"no timeout": func() (*zksync.Session, error) { return zksync.NewSession(c, 0) },
+			"negative":   func() (*zksync.Session, error) { return zksync.NewSession(c, -time.Second) },
+			"nil option": func() (*zksync.Session, error) { return zksync.NewSession(c, time.Second, nil) },
+			"WithSessionTimeout": func() (*zksync.Session, error) {
+				return zksync.NewSession(c, time.Second, zksync.WithSessionTimeout(time.Second))
+			},
+			"WithAuth": func() (*zksync.Session, error) {
+				return zksync.NewSession(c, time.Second, zksync.WithAuth("digest", []byte("a:b")))
+			},
+			"WithTLS": func() (*zksync.Session, error) {
+				return zksync.NewSession(c, time.Second, zksync.WithTLS(&tls.Config{}))
+			},
+			"WithDialer": func() (*zksync.Session, error) { return zksync.NewSession(c, time.Second, zksync.WithDialer(dialer)) },
+		} {
+			s, err := try()
+			suite.IsError(t, err)
+			if s != nil {
+				t.Errorf("%s: a session beside an error", name)
+			}
+			if strings.HasPrefix(name, "With") && !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestBadServerLists(t *testing.T) {
+	for _, servers := range [][]string{
+		nil, {}, {""}, {" "}, {"a:1", ""}, {"a:b:c"}, {"a:0"}, {"a:65536"}, {"a:port"}, {"a:"}, {":2181"},
+		{"a:1,b:2"}, {"a:2181/chroot"}, {"zk://a:2181"}, {"a b:2181"}, {"[::1"}, {"[a]:1:2"},
+	} {
+		start := time.Now()
+		s, err := zksync.Dial(suite.Context(t), servers)
+		if s != nil {
+			t.Fatalf("%q: a session", servers)
+		}
+		e := suite.IsError(t, err)
+		if e.Op != "dial" || errors.Is(err, context.DeadlineExceeded) || time.Since(start) > suite.Patience {
+			t.Errorf("%q: %v", servers, err)
+		}
+	}
+}
+
+// Dial ends with ctx, and says which servers it tried and how each failed.
+func TestUnreachableServers(t *testing.T) {
+	suite.Parallel(t)
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		silent := z.Proxied(t)
+		silent.Blackhole(true, true)
+		rude := z.Proxied(t)
+		rude.Refuse(true)
+		gone, err := net.Listen("tcp", "127.0.0.1:0")
+		suite.Must(t, err)
+		refused := gone.Addr().String()
+		gone.Close()
+		servers := []string{silent.Addr(), rude.Addr(), refused, "no-such-host.invalid:2181"}
+		ctx, cancel := context.WithTimeoutCause(context.Background(), 2*time.Second, suite.ErrCause)
+		defer cancel()
+		start := time.Now()
+		s, err := zksync.Dial(ctx, servers, zksync.WithSessionTimeout(suite.SessionTimeout))
+		if s != nil {
+			t.Fatal("a session")
+		}
+		e := suite.IsError(t, err, context.DeadlineExceeded, suite.ErrCause)
+		if d := time.Since(start); d > 8*time.Second || d < 2*time.Second-50*time.Millisecond {
+			t.Errorf("took %v", d)
+		}
+		text := err.Error()
+		for _, server := range servers {
+			if !strings.Contains(text, server+": ") {
+				t.Errorf("%s is not in %q", server, text)
+			}
+		}
+		if !strings.Contains(text, "refused") || !e.Timeout() || e.ErrorType() != "deadline_exceeded" {
+			t.Errorf("%s: %s", e.ErrorType(), text)
+		}
+
+		if _, err := zksync.Dial(suite.DoneContext(), z.Servers); err == nil {
+			t.Error("a session with a done context")
+		} else {
+			suite.IsError(t, err, context.Canceled, suite.ErrCause)
+		}
+		// One that works among those that do not is enough.
+		mixed := suite.DialTo(t, append(servers, z.Servers[0]))
+		suite.LockAndUnlock(t, zksync.NewMutex(mixed, z.Path(t)))
+	})
+}
+
+// A server that grants another timeout than was asked for is believed.
+func TestNegotiatedTimeout(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		s := suite.DialTo(t, z.Servers, zksync.WithSessionTimeout(23*time.Hour))
+		if got := s.Timeout(); got < time.Second || got > time.Hour {
+			t.Errorf("granted %v", got)
+		}
+		suite.LockAndUnlock(t, zksync.NewMutex(s, z.Path(t)))
+	})
+}
