@@ -80,8 +80,8 @@ func TestManyHoldsFarAway(t *testing.T) {
 func TestManyHoldsAndASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		one, other := srv.Door(), srv.Door()
-		dial, servers := doors(one, other)
+		one, other := srv.Member(), srv.Member()
+		dial, servers := members(one, other)
 		other.Refuse(true)
 		s := suite.DialTo(t, servers, zksync.WithDialer(dial), zksync.WithSessionTimeout(suite.VirtualTimeout))
 		holds := holdMany(t, s, "/l", 300, 1900)

@@ -111,7 +111,7 @@ func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
 func TestDeadlockIsNotOfThePast(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		behind := srv.Door()
+		behind := srv.Member()
 		s := z.Via(t, behind.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		nodes := k.ring(2)

@@ -19,9 +19,9 @@ import (
 // asks for more.
 const grantedTimeout = 10 * time.Second
 
-// doors returns a dialer to servers of one ensemble, and their addresses.
-func doors(all ...*zktest.Door) (zk.Dialer, []string) {
-	at := make(map[string]*zktest.Door)
+// members returns a dialer to servers of one ensemble, and their addresses.
+func members(all ...*zktest.Member) (zk.Dialer, []string) {
+	at := make(map[string]*zktest.Member)
 	var servers []string
 	for i, d := range all {
 		addr := fmt.Sprintf("10.0.0.%d:2181", i+1)
@@ -40,8 +40,8 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 		t.Run(asked.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t, zktest.WithSessionLimits(time.Second, grantedTimeout))
-				good, silent := srv.Door(), srv.Door()
-				dial, servers := doors(good, silent)
+				good, silent := srv.Member(), srv.Member()
+				dial, servers := members(good, silent)
 				silent.Refuse(true)
 				s := suite.DialTo(t, servers, zksync.WithDialer(dial), zksync.WithSessionTimeout(asked))
 				h, err := zksync.NewMutex(s, "/l").Hold(suite.Context(t))
@@ -99,8 +99,8 @@ func TestDialPassesSilentServers(t *testing.T) {
 		t.Run(asked.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t)
-				good, silent := srv.Door(), srv.Door()
-				dial, servers := doors(silent, good, silent)
+				good, silent := srv.Member(), srv.Member()
+				dial, servers := members(silent, good, silent)
 				silent.Blackhole(true, true)
 				for range 20 { // in whatever order the servers are tried
 					start := time.Now()
@@ -118,8 +118,8 @@ func TestDialPassesSilentServers(t *testing.T) {
 	t.Run("Recovered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := zktest.Run(t)
-			slow, silent := srv.Door(), srv.Door()
-			dial, servers := doors(silent, slow)
+			slow, silent := srv.Member(), srv.Member()
+			dial, servers := members(silent, slow)
 			srv.Blackhole(true, true)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
@@ -159,17 +159,17 @@ func TestDialEndsWithItsContext(t *testing.T) {
 			t.Errorf("took %v, its ctx %v", took, bound)
 		}
 	}
-	for name, fault := range map[string]func(d *zktest.Door){
-		"Silent":  func(d *zktest.Door) { d.Blackhole(true, true) },
-		"Refused": func(d *zktest.Door) { d.Refuse(true) },
+	for name, fault := range map[string]func(m *zktest.Member){
+		"Silent":  func(m *zktest.Member) { m.Blackhole(true, true) },
+		"Refused": func(m *zktest.Member) { m.Refuse(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := zktest.Run(t).Door()
-				dial, servers := doors(d)
-				fault(d)
+				m := zktest.Run(t).Member()
+				dial, servers := members(m)
+				fault(m)
 				fails(t, servers, late, zksync.WithDialer(dial))
-				d.Heal()
+				m.Heal()
 			})
 		})
 	}

@@ -68,9 +68,9 @@
 // [Server.Refuse]), hold or slow down traffic ([Server.Blackhole], [Server.Delay],
 // [Server.Latency]), lose a request or its answer ([Server.DropRequest],
 // [Server.DropReply]), restart ([Server.Restart]), and use up the sequence numbers
-// ([Server.SetSequence]). [Server.Door] makes it an ensemble of several servers,
-// each with its own faults: one may lag behind the others ([Door.LagUntilSync]) or
-// lose its leader ([Door.CutFromLeader]).
+// ([Server.SetSequence]). [Server.Member] makes it an ensemble of several servers,
+// each with its own faults: one may lag behind the others ([Member.LagUntilSync]) or
+// lose its leader ([Member.CutFromLeader]).
 //
 // # What it does as ZooKeeper does
 //
@@ -111,7 +111,7 @@
 //     "/zookeeper/config" exists and is empty.
 //   - Quotas (nodes below "/zookeeper/quota" have no effect), throttling, limits
 //     on the number of connections, of watches or of nodes.
-//   - Observers, read-only mode, local sessions, and elections: the first door is
+//   - Observers, read-only mode, local sessions, and elections: the first member is
 //     the leader.
 //   - Snapshots and logs: the tree is gone with the server.
 //   - multiRead, whoAmI, getEphemerals, getAllChildrenNumber, deleteContainer and

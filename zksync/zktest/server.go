@@ -18,10 +18,10 @@ import (
 // look into it and make the faults that real servers have. The package comment
 // lists what it does not do.
 //
-// A Server is one ensemble. Clients see each [Door] of it as one server. A new
-// Server has one door, and Addr and Dial belong to that one. The methods of Server
-// that make faults act on all doors that exist at the time; the methods of a door
-// act on that door alone.
+// A Server is one ensemble. Clients see each [Member] of it as one server. A new
+// Server has one member, and Addr and Dial belong to that one. The methods of Server
+// that make faults act on all members that exist at the time; the methods of a member
+// act on that member alone.
 //
 // A Server that was made in a testing/synctest bubble lives in the bubble's time,
 // as do its clients that connect with Dial.
@@ -38,14 +38,14 @@ type Server struct {
 	hookMu sync.Mutex
 
 	// mu is never held during a wait. It guards the fields below it, and the
-	// fields of sessions, doors and connections unless they say otherwise.
+	// fields of sessions, members and connections unless they say otherwise.
 	mu       sync.Mutex
 	closed   bool
 	rng      *rand.Rand
 	tree     *tree.Tree // the leader's
 	sessions map[int64]*session
 	lastID   int64
-	doors    []*Door
+	members  []*Member
 	alarm    *time.Timer   // for the first session to end
 	alarmAt  time.Duration // since start; when alarm rings, 0: not set
 	reaper   *time.Timer   // nil while nothing is to be reaped
@@ -73,7 +73,7 @@ func New(opts ...ServerOption) *Server {
 		perSess:  make(map[int64]map[wire.Op]int),
 	}
 	s.rng = rand.New(rand.NewPCG(s.cfg.seed, 0))
-	s.Door()
+	s.Member()
 	return s
 }
 
@@ -90,20 +90,20 @@ func (s *Server) Close() {
 	if s.reaper != nil {
 		s.reaper.Stop()
 	}
-	for _, d := range s.doors {
-		d.close()
+	for _, m := range s.members {
+		m.close()
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
 }
 
-// first returns the door of Addr and Dial. It is the leader of the others.
-func (s *Server) first() *Door { return s.allDoors()[0] }
+// first returns the member of Addr and Dial. It is the leader of the others.
+func (s *Server) first() *Member { return s.allMembers()[0] }
 
-func (s *Server) allDoors() []*Door {
+func (s *Server) allMembers() []*Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.doors)
+	return slices.Clone(s.members)
 }
 
 // since returns the time on the server's own clock.

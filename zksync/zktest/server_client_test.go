@@ -15,7 +15,7 @@ import (
 
 type dialer func(network, address string, timeout time.Duration) (net.Conn, error)
 
-// client connects go-zookeeper through a door, and closes it with the test.
+// client connects go-zookeeper through a member, and closes it with the test.
 func client(t testing.TB, dial dialer, timeout time.Duration) (*zk.Conn, *eventLog) {
 	t.Helper()
 	log := &eventLog{}
@@ -158,9 +158,9 @@ func TestServerReconnect(t *testing.T) {
 
 func TestServerOverTCP(t *testing.T) {
 	s := zktest.Run(t)
-	door := s.Door()
-	conn, events := connect(t, 5*time.Second, s.Addr(), door.Addr())
-	if first := s.Addr(); first != s.Addr() || first == door.Addr() {
+	member := s.Member()
+	conn, events := connect(t, 5*time.Second, s.Addr(), member.Addr())
+	if first := s.Addr(); first != s.Addr() || first == member.Addr() {
 		t.Error("an address that changes, or is shared")
 	}
 	create(t, conn, "/a", 0)

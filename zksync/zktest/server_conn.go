@@ -18,7 +18,7 @@ const maxRequest = 1048575
 // direction does not hold up the other.
 type conn struct {
 	srv    *Server
-	door   *Door
+	member *Member
 	nc     net.Conn
 	number int
 	in     chan inFrame
@@ -54,19 +54,19 @@ type outFrame struct {
 const inRoom = 256
 
 // serve starts the goroutines of a connection. The caller holds srv.mu.
-func (d *Door) serve(nc net.Conn) {
-	s := d.srv
+func (m *Member) serve(nc net.Conn) {
+	s := m.srv
 	ip := "127.0.0.1"
 	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
 		ip = a.IP.String()
 	}
-	d.number++
+	m.number++
 	c := &conn{
-		srv: s, door: d, nc: nc, number: d.number,
+		srv: s, member: m, nc: nc, number: m.number,
 		in: make(chan inFrame, inRoom), wake: make(chan struct{}, 1), done: make(chan struct{}),
 		ids: tree.FromAddress(ip), watched: make(map[string]int),
 	}
-	d.conns[c] = struct{}{}
+	m.conns[c] = struct{}{}
 	s.wg.Go(c.read)
 	s.wg.Go(c.run)
 	s.wg.Go(c.write)
@@ -88,8 +88,8 @@ func (c *conn) leave() {
 	}
 	c.gone = true
 	c.unwatch()
-	delete(c.door.conns, c)
-	c.door.leaving[c] = struct{}{}
+	delete(c.member.conns, c)
+	c.member.leaving[c] = struct{}{}
 	if ss := c.srv.sessions[c.session]; ss != nil && ss.conn == c {
 		ss.conn = nil
 	}
@@ -105,7 +105,7 @@ func (c *conn) read() {
 			return
 		}
 		f := inFrame{payload: frame[wire.FrameHeader:]}
-		if lag := c.door.lag(); lag > 0 {
+		if lag := c.member.lag(); lag > 0 {
 			f.due = time.Now().Add(lag)
 		}
 		select {
@@ -153,7 +153,7 @@ func (c *conn) pass(due time.Time, out bool) bool {
 		}
 	}
 	for {
-		gate := c.door.gate(out)
+		gate := c.member.gate(out)
 		if gate == nil {
 			return true
 		}
@@ -174,7 +174,7 @@ func (c *conn) send(frame []byte) {
 
 func (c *conn) queue(frame []byte) {
 	f := outFrame{bytes: frame}
-	lag := c.door.lag()
+	lag := c.member.lag()
 	c.outMu.Lock()
 	if lag > 0 {
 		f.due = time.Now().Add(lag)
@@ -197,7 +197,7 @@ func (c *conn) write() {
 		c.cut()
 		c.srv.mu.Lock()
 		c.leave()
-		delete(c.door.leaving, c)
+		delete(c.member.leaving, c)
 		c.srv.mu.Unlock()
 	}()
 	var batch []outFrame
@@ -238,7 +238,7 @@ func (c *conn) writeFrames(batch []outFrame, buf []byte) (room []byte, more bool
 	}
 	for i, f := range batch {
 		batch[i] = outFrame{}
-		if !f.due.IsZero() || c.door.gate(true) != nil {
+		if !f.due.IsZero() || c.member.gate(true) != nil {
 			if !flush() || !c.pass(f.due, true) {
 				return buf, false
 			}

@@ -160,13 +160,13 @@ func TestServerDelay(t *testing.T) {
 
 func TestServerRefuse(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c, door := open(t, s), s.Door()
+		c, member := open(t, s), s.Member()
 		s.Refuse(true)
 		if _, err := s.Dial("tcp", "", time.Second); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("error %v", err)
 		}
-		door.Refuse(false)
-		open(t, door)
+		member.Refuse(false)
+		open(t, member)
 		c.ping()
 		s.Heal()
 		open(t, s)

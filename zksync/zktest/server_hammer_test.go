@@ -12,20 +12,20 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// Everything at once, through several doors: nothing hangs, and in the end the
+// Everything at once, through several members: nothing hangs, and in the end the
 // tree is whole and nobody's nodes are left.
 func TestServerConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
-		doors := []*zktest.Door{s.Door(), s.Door(), s.Door()}
+		members := []*zktest.Member{s.Member(), s.Member(), s.Member()}
 		setup := open(t, s)
 		setup.create("/p", 0)
 		setup.ok(wire.OpCloseSession)
 		var wg sync.WaitGroup
 		for i := range 8 {
-			wg.Go(func() { wander(t, doors[i%3], uint64(i)) })
+			wg.Go(func() { wander(t, members[i%3], uint64(i)) })
 		}
-		wg.Go(func() { mischief(s, doors) })
+		wg.Go(func() { mischief(s, members) })
 		wg.Wait()
 		time.Sleep(time.Minute) // all sessions end
 		whole(t, s, "/")
@@ -42,10 +42,10 @@ func TestServerConcurrentSafe(t *testing.T) {
 }
 
 // wander is a client that makes nodes in one session after the other.
-func wander(t *testing.T, door *zktest.Door, seed uint64) {
+func wander(t *testing.T, member *zktest.Member, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 30 {
-		nc, err := door.Dial("tcp", "", 0)
+		nc, err := member.Dial("tcp", "", 0)
 		if err != nil {
 			time.Sleep(time.Second)
 			continue
@@ -73,28 +73,28 @@ func wander(t *testing.T, door *zktest.Door, seed uint64) {
 }
 
 // mischief makes faults, and ends them.
-func mischief(s *zktest.Server, doors []*zktest.Door) {
+func mischief(s *zktest.Server, members []*zktest.Member) {
 	rnd := rand.New(rand.NewPCG(99, 0))
 	for range 300 {
-		d := doors[rnd.IntN(len(doors))]
+		m := members[rnd.IntN(len(members))]
 		on := rnd.IntN(2) == 0
 		switch rnd.IntN(10) {
 		case 0:
-			d.Refuse(on)
+			m.Refuse(on)
 		case 1:
-			d.Blackhole(on, rnd.IntN(2) == 0)
+			m.Blackhole(on, rnd.IntN(2) == 0)
 		case 2:
-			d.LagUntilSync(on)
+			m.LagUntilSync(on)
 		case 3:
-			d.CutFromLeader(on)
+			m.CutFromLeader(on)
 		case 4:
-			d.Latency(time.Duration(rnd.IntN(50)) * time.Millisecond)
+			m.Latency(time.Duration(rnd.IntN(50)) * time.Millisecond)
 		case 5:
 			if list := s.Sessions(); len(list) > 0 {
 				s.Expire(list[rnd.IntN(len(list))].ID)
 			}
 		case 6:
-			d.DropReply(func(zktest.Request) bool { return on })
+			m.DropReply(func(zktest.Request) bool { return on })
 		case 7:
 			s.Disconnect(0)
 		case 8:
@@ -103,14 +103,14 @@ func mischief(s *zktest.Server, doors []*zktest.Door) {
 			}
 		default:
 			s.Heal()
-			d.CutFromLeader(false)
+			m.CutFromLeader(false)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	for _, d := range doors {
-		d.CutFromLeader(false)
-		d.LagUntilSync(false)
-		d.DropReply(nil)
+	for _, m := range members {
+		m.CutFromLeader(false)
+		m.LagUntilSync(false)
+		m.DropReply(nil)
 	}
 	s.Heal()
 }

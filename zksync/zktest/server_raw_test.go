@@ -20,7 +20,7 @@ type rawConn struct {
 	zxid int64 // of the last reply but those to auth
 }
 
-// rawDial connects through a door, or to an address where door is nil.
+// rawDial connects through a member, or to an address where member is nil.
 func rawDial(t testing.TB, dial func(network, address string, timeout time.Duration) (net.Conn, error), addr string) *rawConn {
 	t.Helper()
 	nc, err := dial("tcp", addr, 10*time.Second)

@@ -33,12 +33,12 @@ func (c *conn) exists(r *request, e *wire.Encoder) wire.Code {
 	if strings.IndexByte(r.Path, 0) >= 0 { // no other read rejects it
 		return wire.CodeBadArguments
 	}
-	n := c.door.view.Read(r.Path)
+	n := c.member.view.Read(r.Path)
 	if n != nil && !c.ids.May(tree.PermRead, n.ACL()) {
 		return wire.CodeNoAuth
 	}
 	if r.watch { // for a node that is not there yet too
-		c.door.data.add(r.Path, c, watchOnce)
+		c.member.data.add(r.Path, c, watchOnce)
 	}
 	if n == nil {
 		return wire.CodeNoNode
@@ -53,10 +53,10 @@ func (c *conn) get(r *request, e *wire.Encoder) wire.Code {
 	if code != wire.CodeOK {
 		return code
 	}
-	table := c.door.child
+	table := c.member.child
 	switch r.Op {
 	case wire.OpGetData:
-		table = c.door.data
+		table = c.member.data
 		e.Buffer(n.Data())
 		e.Stat(n.Stat())
 	case wire.OpGetChildren:
@@ -84,7 +84,7 @@ func (c *conn) getACL(r *request, e *wire.Encoder) wire.Code {
 // readable returns a node on which the client has one of the permissions, or the
 // error.
 func (c *conn) readable(path string, perms int32) (*tree.Node, wire.Code) {
-	n := c.door.view.Read(path)
+	n := c.member.view.Read(path)
 	switch {
 	case n == nil:
 		return nil, wire.CodeNoNode

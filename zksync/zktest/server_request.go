@@ -35,12 +35,12 @@ func (c *conn) reply(a answer, e *wire.Encoder) {
 }
 
 // lockLeader locks srv.mu, first waiting, if the leader is needed, until the
-// door can reach it. It reports false, and leaves it unlocked, when the
+// member can reach it. It reports false, and leaves it unlocked, when the
 // connection is closed instead.
 func (c *conn) lockLeader(needed bool) bool {
 	for {
 		c.srv.mu.Lock()
-		uncut := c.door.uncut
+		uncut := c.member.uncut
 		if c.gone {
 			c.srv.mu.Unlock()
 			return false
@@ -76,7 +76,7 @@ func (c *conn) request(payload []byte) bool {
 		s.log("session moved", "session", c.session)
 		return false
 	}
-	if ss != nil && c.door.uncut == nil {
+	if ss != nil && c.member.uncut == nil {
 		s.touch(ss)
 	}
 	if s.cfg.log != nil {
@@ -90,10 +90,10 @@ func (c *conn) request(payload []byte) bool {
 }
 
 // moved reports whether the client has taken its session to another connection
-// and this door notices: the first door, the leader, at any request but a ping,
+// and this member notices: the first member, the leader, at any request but a ping,
 // the others when they need the leader.
 func (c *conn) moved(ss *session, r *request) bool {
-	return ss != nil && ss.conn != c && r.Op != wire.OpPing && (r.byLeader() || c.door.index == 0)
+	return ss != nil && ss.conn != c && r.Op != wire.OpPing && (r.byLeader() || c.member.index == 0)
 }
 
 // carryOut does what a request asks for, and writes the body of the answer to e.
@@ -112,19 +112,19 @@ func (c *conn) carryOut(r *request, malformed error, ss *session, e *wire.Encode
 	case r.Op == wire.OpAuth:
 		return c.authenticate(r)
 	case r.Op == wire.OpPing:
-		return answer{xid: wire.XidPing, zxid: c.door.view.Zxid()}
+		return answer{xid: wire.XidPing, zxid: c.member.view.Zxid()}
 	}
 	if r.Op == wire.OpSync {
-		c.door.catchUp(nil)
+		c.member.catchUp(nil)
 	}
 	code := c.carryOutRead(r, e)
-	return answer{xid: r.xid, zxid: c.door.view.Zxid(), code: code}
+	return answer{xid: r.xid, zxid: c.member.view.Zxid(), code: code}
 }
 
 // rejectMalformed answers a request that could not be read. A write takes a zxid
 // all the same, and a bad auth ends the connection.
 func (c *conn) rejectMalformed(r *request) answer {
-	zxid := c.door.view.Zxid()
+	zxid := c.member.view.Zxid()
 	switch {
 	case r.Op == wire.OpAuth:
 		return answer{silent: true, last: true}

@@ -90,7 +90,7 @@ func (c *conn) connect(payload []byte) bool {
 	}
 	defer c.srv.mu.Unlock()
 	s := c.srv
-	if c.gone || req.LastZxidSeen > c.door.view.Zxid() {
+	if c.gone || req.LastZxidSeen > c.member.view.Zxid() {
 		s.log("connection refused: the client has seen more", "zxid", req.LastZxidSeen)
 		return false
 	}
@@ -122,7 +122,7 @@ func (c *conn) sessionFor(req *wire.ConnectRequest) *session {
 	}
 	s.log("session unknown", "session", req.SessionID)
 	// A client that knows the number of a session cuts its connection.
-	if ss != nil && ss.conn != nil && ss.conn.door == c.door {
+	if ss != nil && ss.conn != nil && ss.conn.member == c.member {
 		ss.conn.leave()
 	}
 	return nil
@@ -131,8 +131,8 @@ func (c *conn) sessionFor(req *wire.ConnectRequest) *session {
 // own makes the connection the one of a session.
 func (c *conn) own(ss *session, timeout time.Duration) {
 	ss.timeout = timeout
-	// Another door does not know of the move.
-	if old := ss.conn; old != nil && old.door == c.door {
+	// Another member does not know of the move.
+	if old := ss.conn; old != nil && old.member == c.member {
 		old.leave()
 	}
 	ss.conn = c

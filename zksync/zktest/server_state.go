@@ -121,7 +121,7 @@ func (s *Server) Sessions() []SessionInfo {
 
 func (s *Server) sessionIDs() []int64 { return slices.Sorted(maps.Keys(s.sessions)) }
 
-// Watches returns the watches of all doors, counted as [Ensemble.Watches] counts
+// Watches returns the watches of all members, counted as [Ensemble.Watches] counts
 // them: a lasting watch is one on the data and one on the children.
 // [Server.WatchList] returns each of them.
 func (s *Server) Watches() Watches {
@@ -137,14 +137,14 @@ func (s *Server) Watches() Watches {
 	return w
 }
 
-// WatchList returns the watches of all doors, in the order of their paths and
+// WatchList returns the watches of all members, in the order of their paths and
 // sessions.
 func (s *Server) WatchList() []Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Watch
-	for _, d := range s.doors {
-		for i, table := range []watchTable{d.data, d.child} {
+	for _, member := range s.members {
+		for i, table := range []watchTable{member.data, member.child} {
 			for p, conns := range table {
 				for c, m := range conns {
 					list = append(list, Watch{
@@ -179,7 +179,7 @@ func (s *Server) count(session int64, op wire.Op) {
 	own[op]++
 }
 
-// Requests returns how many requests of each kind have come through all doors
+// Requests returns how many requests of each kind have come through all members
 // since the start or [Server.ResetRequests], by their names ("create", "getData",
 // ...). A multi counts as one. Dropped requests count; connects and pings don't.
 // The map is the caller's.

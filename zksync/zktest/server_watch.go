@@ -17,7 +17,7 @@ const (
 	watchRecursive                       // until it is removed, with all that is below
 )
 
-// watchTable holds the watches of one kind of one door: on nodes' data and
+// watchTable holds the watches of one kind of one member: on nodes' data and
 // existence, or on their children.
 type watchTable map[string]map[*conn]watchMode
 
@@ -95,10 +95,10 @@ func (c *conn) event(zxid int64, kind int32, p string) {
 // setWatches sets the watches again that a client had on its last connection, and
 // sends the events of the changes since then.
 func (c *conn) setWatches(r *request) {
-	d, zxid := c.door, c.door.view.Zxid()
+	m, zxid := c.member, c.member.view.Zxid()
 	again := func(paths []string, table watchTable, changed int32, at func(wire.Stat) int64) {
 		for _, p := range paths {
-			switch n := d.view.Read(p); {
+			switch n := m.view.Read(p); {
 			case n == nil:
 				c.event(zxid, wire.EventDeleted, p)
 			case at(n.Stat()) > r.zxid:
@@ -108,15 +108,15 @@ func (c *conn) setWatches(r *request) {
 			}
 		}
 	}
-	again(r.data1, d.data, wire.EventDataChanged, func(st wire.Stat) int64 { return st.Mzxid })
+	again(r.data1, m.data, wire.EventDataChanged, func(st wire.Stat) int64 { return st.Mzxid })
 	for _, p := range r.exist {
-		if d.view.Read(p) != nil {
+		if m.view.Read(p) != nil {
 			c.event(zxid, wire.EventCreated, p)
 		} else {
-			d.data.add(p, c, watchOnce)
+			m.data.add(p, c, watchOnce)
 		}
 	}
-	again(r.child, d.child, wire.EventChildrenChanged, func(st wire.Stat) int64 { return st.Pzxid })
+	again(r.child, m.child, wire.EventChildrenChanged, func(st wire.Stat) int64 { return st.Pzxid })
 	for _, p := range r.persistent {
 		c.watchOn(p, watchOn)
 	}
@@ -126,8 +126,8 @@ func (c *conn) setWatches(r *request) {
 }
 
 func (c *conn) watchOn(p string, m watchMode) {
-	c.door.data.add(p, c, m)
-	c.door.child.add(p, c, m)
+	c.member.data.add(p, c, m)
+	c.member.child.add(p, c, m)
 }
 
 // The types that checkWatches and removeWatches know.
@@ -146,7 +146,7 @@ func (c *conn) watches(r *request, remove bool) wire.Code {
 		table watchTable
 		modes watchMode
 	}
-	data, child := c.door.data, c.door.child
+	data, child := c.member.data, c.member.child
 	var places []place
 	switch r.kind {
 	case watcherChildren:
@@ -180,7 +180,7 @@ func (c *conn) watches(r *request, remove bool) wire.Code {
 func (c *conn) unwatch() {
 	const all = watchOnce | watchOn | watchRecursive
 	for p := range c.watched {
-		c.door.data.drop(p, c, all)
-		c.door.child.drop(p, c, all)
+		c.member.data.drop(p, c, all)
+		c.member.child.drop(p, c, all)
 	}
 }

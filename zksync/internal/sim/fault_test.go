@@ -17,9 +17,9 @@ func (w *world) inflict(f fault) {
 	}
 	p := w.slots[f.slot].now()
 	path := w.paths[f.path]
-	some := p.doors[:] // one, or both
+	some := p.members[:] // one, or both
 	if f.n%3 > 0 {
-		some = p.doors[f.n%3-1 : f.n%3]
+		some = p.members[f.n%3-1 : f.n%3]
 	}
 	w.log("fault %v to %s", f, p.name)
 	w.stir(1)
@@ -35,21 +35,21 @@ func (w *world) inflict(f fault) {
 			p.clear = time.Now()
 		}()
 	}
-	during := func(begin, end func(*zktest.Door)) {
-		for _, d := range some {
-			begin(d)
+	during := func(begin, end func(*zktest.Member)) {
+		for _, m := range some {
+			begin(m)
 		}
 		time.Sleep(f.lasts)
 		if !p.dead.Load() {
-			for _, d := range some {
-				end(d)
+			for _, m := range some {
+				end(m)
 			}
 		}
 		w.log("no more: %v", f)
 	}
-	heal := func(d *zktest.Door) {
-		d.Heal()
-		d.Latency(w.latency)
+	heal := func(m *zktest.Member) {
+		m.Heal()
+		m.Latency(w.latency)
 	}
 	switch f.kind {
 	case "expire":
@@ -58,18 +58,18 @@ func (w *world) inflict(f fault) {
 			w.srv.Expire(id)
 		}
 	case "disconnect":
-		for _, d := range some {
-			d.Disconnect(0)
+		for _, m := range some {
+			m.Disconnect(0)
 		}
 	case "deaf":
-		during(func(d *zktest.Door) { d.Blackhole(true, false) }, heal)
+		during(func(m *zktest.Member) { m.Blackhole(true, false) }, heal)
 	case "mute":
-		during(func(d *zktest.Door) { d.Blackhole(false, true) }, heal)
+		during(func(m *zktest.Member) { m.Blackhole(false, true) }, heal)
 	case "blackhole":
-		some = p.doors[:]
-		during(func(d *zktest.Door) { d.Blackhole(true, true) }, heal)
+		some = p.members[:]
+		during(func(m *zktest.Member) { m.Blackhole(true, true) }, heal)
 	case "away":
-		during(func(d *zktest.Door) { d.Refuse(true); d.Disconnect(0) }, heal)
+		during(func(m *zktest.Member) { m.Refuse(true); m.Disconnect(0) }, heal)
 	case "hang":
 		// A proxy that keeps one dial waiting for longer than was asked for.
 		until := make(chan struct{})
@@ -81,9 +81,9 @@ func (w *world) inflict(f fault) {
 		w.lose(p, []string{"create", "delete", "multi", "create"}[f.n%4])
 	case "lost touch":
 		// The words that somebody has got in never reach the server.
-		for _, d := range p.doors {
+		for _, m := range p.members {
 			done := false
-			d.DropRequest(func(r zktest.Request) bool {
+			m.DropRequest(func(r zktest.Request) bool {
 				hit := !done && r.Op == "setData"
 				done = done || hit
 				return hit
@@ -91,21 +91,21 @@ func (w *world) inflict(f fault) {
 		}
 	case "lagged loss":
 		// The answer to a create, or to the transaction of a Multi, is lost, and the
-		// other doors lag.
-		for _, d := range p.doors {
-			d.LagUntilSync(true)
+		// other members lag.
+		for _, m := range p.members {
+			m.LagUntilSync(true)
 		}
 		w.lose(p, []string{"create", "create", "multi", "create"}[f.n%4])
 		time.Sleep(f.lasts)
-		for _, d := range p.doors {
-			d.LagUntilSync(false)
+		for _, m := range p.members {
+			m.LagUntilSync(false)
 		}
 	case "delay":
-		during(func(d *zktest.Door) { d.Delay(time.Duration(f.n%300) * time.Millisecond) }, heal)
+		during(func(m *zktest.Member) { m.Delay(time.Duration(f.n%300) * time.Millisecond) }, heal)
 	case "lag":
-		during(func(d *zktest.Door) { d.LagUntilSync(true) }, func(d *zktest.Door) { d.LagUntilSync(false) })
+		during(func(m *zktest.Member) { m.LagUntilSync(true) }, func(m *zktest.Member) { m.LagUntilSync(false) })
 	case "cut":
-		during(func(d *zktest.Door) { d.CutFromLeader(true) }, func(d *zktest.Door) { d.CutFromLeader(false) })
+		during(func(m *zktest.Member) { m.CutFromLeader(true) }, func(m *zktest.Member) { m.CutFromLeader(false) })
 	case "restart", "renew":
 		if f.kind == "renew" {
 			for _, s := range w.slots {
@@ -134,9 +134,9 @@ func (w *world) inflict(f fault) {
 
 // lose has the answer to the next request of a kind lost.
 func (w *world) lose(p *process, kind string) {
-	for _, d := range p.doors {
+	for _, m := range p.members {
 		done := false
-		d.DropReply(func(r zktest.Request) bool {
+		m.DropReply(func(r zktest.Request) bool {
 			hit := !done && r.Op == kind
 			done = done || hit
 			return hit

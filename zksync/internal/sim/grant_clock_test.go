@@ -20,13 +20,13 @@ func TestHoldGrantedAsTheClockRunsOut(t *testing.T) {
 			defer srv.Close()
 			other, _ := dialTo(t, srv)
 			defer other.Close()
-			s, door := dialTo(t, srv)
+			s, member := dialTo(t, srv)
 			defer s.Close()
 			first, err := zksync.NewRWMutex(other, "/l").Hold(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			door.Delay(10 * time.Millisecond)
+			member.Delay(10 * time.Millisecond)
 			got := make(chan *zksync.Hold, 1)
 			go func() {
 				h, err := zksync.NewRWMutex(s, "/l").Hold(context.Background())

@@ -90,14 +90,14 @@ func (o op) String() string {
 	return text
 }
 
-// fault is done to the doors of one slot, or to a path, for some time.
+// fault is done to the members of one slot, or to a path, for some time.
 type fault struct {
 	kind  string
 	slot  int
 	path  int
 	at    time.Duration
 	lasts time.Duration
-	n     int // which door, how many nodes, which number
+	n     int // which member, how many nodes, which number
 }
 
 func (f fault) String() string {

@@ -36,7 +36,7 @@ type process struct {
 	name    string
 	slot    int
 	s       atomic.Pointer[zksync.Session]
-	doors   [2]*zktest.Door
+	members [2]*zktest.Member
 	dead    atomic.Bool // crashed: what it thinks counts no more
 	closing atomic.Bool
 	murky   int                           // guarded by w.mu: faults under which news may take any time
@@ -51,9 +51,9 @@ type process struct {
 // launch makes a process; its session is made in the slot.
 func (w *world) launch(slot, n int) *process {
 	p := &process{w: w, slot: slot, name: fmt.Sprintf("p%d.%d", slot, n)}
-	for i := range p.doors {
-		p.doors[i] = w.srv.Door()
-		p.doors[i].Latency(w.latency)
+	for i := range p.members {
+		p.members[i] = w.srv.Member()
+		p.members[i].Latency(w.latency)
 	}
 	w.mu.Lock()
 	w.procs[p.name] = p
@@ -96,7 +96,7 @@ func (p *process) dial(network, addr string, d time.Duration) (net.Conn, error) 
 	if strings.HasPrefix(addr, "10.0.0.2") {
 		i = 1
 	}
-	return p.doors[i].Dial(network, addr, d)
+	return p.members[i].Dial(network, addr, d)
 }
 
 // live is the whole life of a process. What it leaves running after a crash is
@@ -190,8 +190,8 @@ func (p *process) vanish() {
 		}
 	}
 	w.mu.Unlock()
-	for _, d := range p.doors {
-		d.Refuse(true)
-		d.Blackhole(true, true)
+	for _, m := range p.members {
+		m.Refuse(true)
+		m.Blackhole(true, true)
 	}
 }

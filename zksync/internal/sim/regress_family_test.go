@@ -23,12 +23,12 @@ func TestCloseBesideAPartGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		s, door := dialTo(t, srv)
+		s, member := dialTo(t, srv)
 		sem := zksync.NewSemaphore(s, "/s", 3)
 		if err := sem.Acquire(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
-		door.Blackhole(true, true)
+		member.Blackhole(true, true)
 		go sem.Release(1)
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
@@ -89,14 +89,14 @@ func TestMultiBrokenWhileLookedFor(t *testing.T) {
 		first.Lock()
 		second.Lock()
 		second.Unlock()
-		s, door := dialTo(t, srv)
+		s, member := dialTo(t, srv)
 		defer s.Close()
-		door.Latency(20 * time.Millisecond)
+		member.Latency(20 * time.Millisecond)
 		var lost, looked atomic.Bool
-		door.DropReply(func(r zktest.Request) bool {
+		member.DropReply(func(r zktest.Request) bool {
 			return r.Op == "multi" && lost.CompareAndSwap(false, true)
 		})
-		door.DropRequest(func(r zktest.Request) bool {
+		member.DropRequest(func(r zktest.Request) bool {
 			if lost.Load() && !looked.Load() && strings.HasPrefix(r.Op, "getChildren") && slices.Contains(r.Paths, "/b") {
 				looked.Store(true)
 				names := srv.Children("/a") // the second one is the Multi's
@@ -134,13 +134,13 @@ func TestMultiSeenInParts(t *testing.T) {
 func multiSeenInParts(t *testing.T, seed uint64) {
 	srv := zktest.New(zktest.WithSeed(seed))
 	defer srv.Close()
-	s, door := dialTo(t, srv)
+	s, member := dialTo(t, srv)
 	defer s.Close()
 	other, _ := dialTo(t, srv)
 	defer other.Close()
-	door.Latency(20 * time.Millisecond)
+	member.Latency(20 * time.Millisecond)
 	broken := ""
-	door.DropRequest(func(r zktest.Request) bool {
+	member.DropRequest(func(r zktest.Request) bool {
 		if broken != "" || !strings.HasPrefix(r.Op, "getChildren") || !slices.Contains(r.Paths, "/b") {
 			return false
 		}
@@ -167,7 +167,7 @@ func TestMultiInTwoRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		s, door := dialTo(t, srv)
+		s, member := dialTo(t, srv)
 		defer s.Close()
 		var locks []zksync.Locker
 		for _, p := range []string{"/a", "/b", "/c", "/d", "/e"} {
@@ -177,7 +177,7 @@ func TestMultiInTwoRoundTrips(t *testing.T) {
 		m.Lock() // makes the paths
 		m.Unlock()
 		const way = 10 * time.Millisecond
-		door.Delay(way)
+		member.Delay(way)
 		for _, take := range []func(context.Context) (func(context.Context) error, error){
 			func(ctx context.Context) (func(context.Context) error, error) {
 				return m.UnlockContext, m.LockContext(ctx)

@@ -20,7 +20,7 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		door := srv.Door()
+		member := srv.Member()
 		dial := func(d zk.Dialer) *zksync.Session {
 			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(d))
 			if err != nil {
@@ -28,7 +28,7 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 			}
 			return s
 		}
-		first, second := dial(srv.Dial), dial(door.Dial)
+		first, second := dial(srv.Dial), dial(member.Dial)
 		defer first.Close()
 		defer second.Close()
 		h, err := zksync.NewMutex(first, "/l").Hold(t.Context())
@@ -44,14 +44,14 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 			next <- h
 		}()
 		time.Sleep(time.Second)
-		door.Refuse(true)
+		member.Refuse(true)
 		if !srv.Expire(second.ID()) {
 			t.Fatal("no session to expire")
 		}
 		if err := h.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		door.Refuse(false)
+		member.Refuse(false)
 		h = <-next
 		if _, stat, _ := srv.Get(h.Node()); h.Fence() != stat.Czxid {
 			t.Errorf("fence %#x, want its node's %#x", h.Fence(), stat.Czxid)
@@ -134,7 +134,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		s, door := dialTo(t, srv)
+		s, member := dialTo(t, srv)
 		defer s.Close()
 		other, _ := dialTo(t, srv)
 		defer other.Close()
@@ -150,7 +150,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 		elsewhere := make(chan error, 1)
 		go func() { elsewhere <- zksync.NewMutex(other, "/l").LockContext(context.Background()) }()
 		time.Sleep(20 * time.Millisecond)
-		door.LagUntilSync(true) // the connection stands on
+		member.LagUntilSync(true) // the connection stands on
 		srv.Expire(s.ID())
 		if err := mu.UnlockContext(t.Context()); err != nil {
 			t.Fatalf("Unlock that hands over: %v", err)
@@ -161,7 +161,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 		if err := mu.UnlockContext(t.Context()); !errors.Is(err, zksync.ErrLost) {
 			t.Errorf("Unlock: %v, want ErrLost", err)
 		}
-		door.LagUntilSync(false)
+		member.LagUntilSync(false)
 		if err := <-elsewhere; err != nil {
 			t.Fatal(err)
 		}
@@ -173,12 +173,12 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 	})
 }
 
-func dialTo(t *testing.T, srv *zktest.Server) (*zksync.Session, *zktest.Door) {
-	door := srv.Door()
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(door.Dial),
+func dialTo(t *testing.T, srv *zktest.Server) (*zksync.Session, *zktest.Member) {
+	member := srv.Member()
+	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(member.Dial),
 		zksync.WithSessionTimeout(timeout), zksync.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, door
+	return s, member
 }

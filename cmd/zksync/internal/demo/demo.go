@@ -39,7 +39,7 @@ type demo struct {
 
 	sigs     chan os.Signal
 	timeline *timeline
-	doors    []*zktest.Door   // each worker's way to the server
+	members  []*zktest.Member // each worker's way to the server
 	procs    []*workerProcess // nil before the first start
 	messages chan message     // from all workers
 	judge    judge
@@ -66,7 +66,7 @@ func Run(out io.Writer, workers int, length time.Duration) error {
 	server := zktest.New(zktest.WithTick(sessionTimeout / 6))
 	defer server.Close()
 	for range workers {
-		d.doors = append(d.doors, server.Door())
+		d.members = append(d.members, server.Member())
 	}
 	d.timeline = newTimeline(workers, length)
 	d.timeline.record(event{at: clock(), who: "demo", text: fmt.Sprintf("a ZooKeeper in this process, session timeout %v", sessionTimeout)})
@@ -139,7 +139,7 @@ func (d *demo) stop() {
 
 // launch starts a worker, for the first time or again.
 func (d *demo) launch(worker int) error {
-	p, err := startWorker(worker, d.doors[worker].Addr(), d.messages)
+	p, err := startWorker(worker, d.members[worker].Addr(), d.messages)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (d *demo) cut(worker int, write report) {
 	sc.victim, sc.fence = worker, write.Fence
 	sc.turn(cutting)
 	at := clock()
-	d.doors[worker].Blackhole(true, true)
+	d.members[worker].Blackhole(true, true)
 	d.timeline.cut(worker, at)
 	d.note(at, worker, warnTone, "CUT OFF holding fence %d: nothing gets in or out", write.Fence)
 	sc.late = append(sc.late, write)
@@ -129,7 +129,7 @@ func (d *demo) tick() error {
 func (d *demo) heal() {
 	sc := &d.script
 	at := clock()
-	d.doors[sc.victim].Heal()
+	d.members[sc.victim].Heal()
 	d.timeline.cut(sc.victim, at)
 	d.note(at, sc.victim, goodTone, "back on the network")
 	sc.turn(finished)

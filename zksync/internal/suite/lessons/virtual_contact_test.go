@@ -140,7 +140,7 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 		t.Run(after.String(), func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				follower := srv.Door()
+				follower := srv.Member()
 				first, second := z.Via(t, follower.Dial), z.Via(t, srv.Dial)
 				d, err := suite.BeginDuel(suite.Context(t), first, second, "/l")
 				suite.Must(t, err)
@@ -171,10 +171,10 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 func TestHeldUpOnItsWayOut(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		door := srv.Door()
+		member := srv.Member()
 		told, on := make(chan struct{}), make(chan struct{})
 		var stop sync.Once
-		s := z.Via(t, door.Dial, zksync.WithTracer(&zksync.Tracer{Blocked: func(context.Context, zksync.Peer) {
+		s := z.Via(t, member.Dial, zksync.WithTracer(&zksync.Tracer{Blocked: func(context.Context, zksync.Peer) {
 			stop.Do(func() { close(told); <-on })
 		}}))
 		other := z.Via(t, srv.Dial)
@@ -185,7 +185,7 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 		suite.Receive(t, told)
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Eventually(t, "it is granted", func() bool { return s.Stats().Held == 1 })
-		door.Blackhole(true, true)
+		member.Blackhole(true, true)
 		h, err = zksync.NewMutex(other, "/l").Hold(suite.Context(t)) // when the session is over
 		suite.Must(t, err)
 		close(on)
@@ -195,7 +195,7 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 			t.Errorf("LockContext returns %v beside a hold", err)
 		default:
 		}
-		door.Heal()
+		member.Heal()
 		suite.Must(t, h.Err())
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Must(t, suite.Receive(t, result))

@@ -28,7 +28,7 @@ func TestLaggingFollower(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				follower := srv.Door()
+				follower := srv.Member()
 				var moved atomic.Bool
 				s := z.Via(t, func(network, addr string, timeout time.Duration) (net.Conn, error) {
 					if moved.Load() {

@@ -10,18 +10,18 @@ import (
 
 func TestServerLagUntilSync(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		door := s.Door()
-		c, writer := open(t, door), open(t, s)
+		member := s.Member()
+		c, writer := open(t, member), open(t, s)
 		writer.create("/a", 0)
 		c.ok(wire.OpGetData, "/a", true)
-		door.LagUntilSync(true)
+		member.LagUntilSync(true)
 		writer.ok(wire.OpSetData, "/a", []byte("new"), -1)
 		writer.create("/a/b", 0)
 		if st := c.stat("/a"); st.Version != 0 || st.NumChildren != 0 {
 			t.Errorf("no lag: %+v", st)
 		}
 		// Who has seen more is not let in.
-		late := rawDial(t, door.Dial, "")
+		late := rawDial(t, member.Dial, "")
 		again := writer.again()
 		if again.LastZxidSeen = s.Zxid(); late.hello(again) {
 			t.Error("a client that has seen more was let in")
@@ -44,8 +44,8 @@ func TestServerLagUntilSync(t *testing.T) {
 		if r, _ := c.do(wire.OpCreate, crt("/d", 0)...); r.Err != wire.CodeSessionExpired {
 			t.Errorf("write of a session that is over: %+v", r)
 		}
-		door.LagUntilSync(false)
-		late = open(t, door)
+		member.LagUntilSync(false)
+		late = open(t, member)
 		writer.create("/e", 0)
 		late.stat("/e")
 	})
@@ -53,10 +53,10 @@ func TestServerLagUntilSync(t *testing.T) {
 
 func TestServerCutFromLeader(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		door := s.Door()
-		c, other := open(t, door), open(t, s)
+		member := s.Member()
+		c, other := open(t, member), open(t, s)
 		c.create("/e", eph)
-		door.CutFromLeader(true)
+		member.CutFromLeader(true)
 		start := time.Now()
 		for _, _, ok := s.Get("/e"); ok; _, _, ok = s.Get("/e") {
 			c.ping()
@@ -66,16 +66,16 @@ func TestServerCutFromLeader(t *testing.T) {
 		if d := time.Since(start); d < 10*time.Second || d > 11*time.Second {
 			t.Errorf("expired after %v", d)
 		}
-		c.stat("/e") // as far as this door knows
+		c.stat("/e") // as far as this member knows
 		xid := c.send(wire.OpSync, "/e")
-		fresh := rawDial(t, door.Dial, "")
+		fresh := rawDial(t, member.Dial, "")
 		met := make(chan bool, 1)
 		go func() { met <- fresh.hello(wire.ConnectRequest{Timeout: 10_000}) }()
 		time.Sleep(time.Second)
 		if len(met) != 0 {
 			t.Error("a session was made")
 		}
-		door.CutFromLeader(false)
+		member.CutFromLeader(false)
 		if r := c.recv(); !r.closed {
 			t.Errorf("answer to %d of a session that is over: %+v", xid, r)
 		}
@@ -87,19 +87,19 @@ func TestServerCutFromLeader(t *testing.T) {
 
 func TestServerSessionMoves(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		door := s.Door()
-		old := open(t, door)
+		member := s.Member()
+		old := open(t, member)
 		moved := rawDial(t, s.Dial, "")
 		if !moved.hello(old.again()) || moved.hi.SessionID != old.hi.SessionID {
 			t.Fatalf("%+v", moved.hi)
 		}
-		old.stat("/") // a read through another door
+		old.stat("/") // a read through another member
 		zxid := s.Zxid()
 		if r, _ := old.do(wire.OpCreate, crt("/a", 0)...); !r.closed || s.Zxid() != zxid {
 			t.Errorf("write through the old connection: %+v", r)
 		}
 		moved.create("/b", 0)
-		// Through the same door the old connection ends at once.
+		// Through the same member the old connection ends at once.
 		again := rawDial(t, s.Dial, "")
 		if !again.hello(moved.again()) {
 			t.Fatal("no connection")

@@ -13,13 +13,13 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
-// Door is one server of the ensemble, as clients see it. It has its own address
-// and its own faults, and shares the tree with all doors of its [Server]. A session
-// may move from one door to another.
+// Member is one server of the ensemble, as clients see it. It has its own address
+// and its own faults, and shares the tree with all members of its [Server]. A session
+// may move from one member to another.
 //
-// The zero value is not usable: use [Server.Door]. It must not be copied. Its
+// The zero value is not usable: use [Server.Member]. It must not be copied. Its
 // methods may be called from several goroutines.
-type Door struct {
+type Member struct {
 	srv   *Server
 	index int
 
@@ -29,7 +29,7 @@ type Door struct {
 	rng   *rand.Rand // guarded by rngMu
 
 	// Guarded by srv.mu.
-	view      *tree.Tree  // answers reads: srv.tree unless this door lags
+	view      *tree.Tree  // answers reads: srv.tree unless this member lags
 	pending   []*tree.Txn // not yet in view, oldest first
 	lags      bool
 	uncut     chan struct{} // not nil while cut from the leader, closed when that ends
@@ -45,54 +45,54 @@ type Door struct {
 	dropReq   func(Request) bool
 }
 
-// network describes the way to and from a door. It is replaced, never changed.
+// network describes the way to and from a member. It is replaced, never changed.
 type network struct {
 	holdIn, holdOut chan struct{} // not nil while that direction is held; closed when that ends
 	delay, latency  time.Duration
 }
 
-// Door adds a door to the server, without faults.
-func (s *Server) Door() *Door {
+// Member adds a member to the server, without faults.
+func (s *Server) Member() *Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := &Door{
-		srv: s, index: len(s.doors), view: s.tree,
+	m := &Member{
+		srv: s, index: len(s.members), view: s.tree,
 		data: make(watchTable), child: make(watchTable), conns: make(map[*conn]struct{}),
 		leaving: make(map[*conn]struct{}),
-		rng:     rand.New(rand.NewPCG(s.cfg.seed, uint64(len(s.doors))+1)),
+		rng:     rand.New(rand.NewPCG(s.cfg.seed, uint64(len(s.members))+1)),
 	}
-	d.net.Store(&network{})
-	s.doors = append(s.doors, d)
-	return d
+	m.net.Store(&network{})
+	s.members = append(s.members, m)
+	return m
 }
 
-// Addr is [Door.Addr] of the server's first door.
+// Addr is [Member.Addr] of the server's first member.
 func (s *Server) Addr() string { return s.first().Addr() }
 
-// Dial is [Door.Dial] of the server's first door.
+// Dial is [Member.Dial] of the server's first member.
 func (s *Server) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	return s.first().Dial(network, address, timeout)
 }
 
-// Addr returns the address of the door, a loopback address and port. The first
+// Addr returns the address of the member, a loopback address and port. The first
 // call opens the port, which stays open until [Server.Close]. It panics if it can't
 // open a port. On a closed server the address is empty if no call came before.
-func (d *Door) Addr() string {
-	d.srv.mu.Lock()
-	defer d.srv.mu.Unlock()
-	if d.addr != "" || d.srv.closed {
-		return d.addr
+func (m *Member) Addr() string {
+	m.srv.mu.Lock()
+	defer m.srv.mu.Unlock()
+	if m.addr != "" || m.srv.closed {
+		return m.addr
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic("zksync: zktest: " + err.Error())
 	}
-	d.listener, d.addr = l, l.Addr().String()
-	d.srv.wg.Go(func() { d.accept(l) })
-	return d.addr
+	m.listener, m.addr = l, l.Addr().String()
+	m.srv.wg.Go(func() { m.accept(l) })
+	return m.addr
 }
 
-func (d *Door) accept(l net.Listener) {
+func (m *Member) accept(l net.Listener) {
 	for {
 		nc, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -102,41 +102,41 @@ func (d *Door) accept(l net.Listener) {
 			time.Sleep(time.Millisecond)
 			continue
 		}
-		if d.enter(nc) != nil {
+		if m.enter(nc) != nil {
 			nc.Close()
 		}
 	}
 }
 
-// Dial connects to the door within the process, at once. It ignores the network
+// Dial connects to the member within the process, at once. It ignores the network
 // and the address, and it can be used as a Dialer of go-zookeeper or in place of
 // [net.DialTimeout]. go-zookeeper looks names up before it dials, so give it an IP
 // address. After [Server.Refuse] and [Server.Close] the error is that of a refused
 // connection, syscall.ECONNREFUSED.
-func (d *Door) Dial(network, address string, _ time.Duration) (net.Conn, error) {
+func (m *Member) Dial(network, address string, _ time.Duration) (net.Conn, error) {
 	near, far := net.Pipe()
-	if err := d.enter(far); err != nil {
+	if err := m.enter(far); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
 	return near, nil
 }
 
-// enter takes a connection, unless the server is closed or the door refuses it.
-func (d *Door) enter(nc net.Conn) error {
-	d.srv.mu.Lock()
-	defer d.srv.mu.Unlock()
-	if d.srv.closed || d.refuse {
+// enter takes a connection, unless the server is closed or the member refuses it.
+func (m *Member) enter(nc net.Conn) error {
+	m.srv.mu.Lock()
+	defer m.srv.mu.Unlock()
+	if m.srv.closed || m.refuse {
 		return syscall.ECONNREFUSED
 	}
-	d.serve(nc)
+	m.serve(nc)
 	return nil
 }
 
 // list returns the connections in the order in which they came. The caller holds
 // srv.mu.
-func (d *Door) list() []*conn {
-	all := make([]*conn, 0, len(d.conns))
-	for c := range d.conns {
+func (m *Member) list() []*conn {
+	all := make([]*conn, 0, len(m.conns))
+	for c := range m.conns {
 		all = append(all, c)
 	}
 	slices.SortFunc(all, byNumber)
@@ -144,26 +144,26 @@ func (d *Door) list() []*conn {
 }
 
 // close closes the port and all connections. The caller holds srv.mu.
-func (d *Door) close() {
-	if d.listener != nil {
-		d.listener.Close()
+func (m *Member) close() {
+	if m.listener != nil {
+		m.listener.Close()
 	}
-	d.setNetwork(func(n *network) { n.holdIn, n.holdOut = nil, nil })
-	for c := range d.conns {
+	m.setNetwork(func(n *network) { n.holdIn, n.holdOut = nil, nil })
+	for c := range m.conns {
 		c.cut()
 	}
 	// A connection that is only written to is not in conns any more.
-	for c := range d.leaving {
+	for c := range m.leaving {
 		c.cut()
 	}
 }
 
 // setNetwork replaces the network by a changed copy. The caller holds srv.mu.
-func (d *Door) setNetwork(change func(*network)) {
-	old := d.net.Load()
+func (m *Member) setNetwork(change func(*network)) {
+	old := m.net.Load()
 	n := *old
 	change(&n)
-	d.net.Store(&n)
+	m.net.Store(&n)
 	if old.holdIn != nil && n.holdIn == nil {
 		close(old.holdIn)
 	}
@@ -174,8 +174,8 @@ func (d *Door) setNetwork(change func(*network)) {
 
 // gate returns a channel that is closed when frames in one direction may pass
 // again, or nil if they may pass now.
-func (d *Door) gate(out bool) <-chan struct{} {
-	n := d.net.Load()
+func (m *Member) gate(out bool) <-chan struct{} {
+	n := m.net.Load()
 	if out {
 		return n.holdOut
 	}
@@ -183,12 +183,12 @@ func (d *Door) gate(out bool) <-chan struct{} {
 }
 
 // lag returns how much later the next frame arrives.
-func (d *Door) lag() time.Duration {
-	n := d.net.Load()
+func (m *Member) lag() time.Duration {
+	n := m.net.Load()
 	if n.latency <= 0 {
 		return n.delay
 	}
-	d.rngMu.Lock()
-	defer d.rngMu.Unlock()
-	return n.delay + time.Duration(d.rng.Int64N(int64(n.latency)))
+	m.rngMu.Lock()
+	defer m.rngMu.Unlock()
+	return n.delay + time.Duration(m.rng.Int64N(int64(n.latency)))
 }
