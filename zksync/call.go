@@ -1,19 +1,15 @@
 package zksync
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/local"
-	"github.com/zklocker/go-zksync/zksync/internal/queue"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
@@ -238,182 +234,4 @@ func decodeInfo(data []byte) (znode.Info, bool) {
 		return znode.Info{}, false
 	}
 	return znode.DecodeInfo(data)
-}
-
-// holding is a holding of the lock, as the tracer is told of it.
-type holding struct {
-	mu      sync.Mutex
-	ctx     context.Context // guarded by mu; HoldStart's
-	begun   bool            // guarded by mu; HoldStart is somebody's to run
-	started bool            // guarded by mu; it has run
-	ended   Ending          // guarded by mu; with a reason once it has ended
-}
-
-// startHold runs HoldStart, once a holding, in the goroutine of a call that got the
-// lock: of several that share it or enter again, the first to come here.
-func (c *call) startHold(ctx context.Context) {
-	tr := c.s.cfg.tracer
-	if tr.HoldStart == nil && tr.HoldEnd == nil {
-		return
-	}
-	h := &c.holding
-	h.mu.Lock()
-	begun := h.begun
-	h.begun = true
-	h.mu.Unlock()
-	if begun {
-		return
-	}
-	if f := tr.HoldStart; f != nil {
-		ctx = f(ctx, c.acq)
-	}
-	h.mu.Lock()
-	h.ctx, h.started = ctx, true
-	ended := h.ended.Reason != ""
-	h.mu.Unlock()
-	if ended && tr.HoldEnd != nil {
-		c.s.events.push(c.endHold)
-	}
-}
-
-// endHold runs HoldEnd.
-func (c *call) endHold() {
-	h := &c.holding
-	h.mu.Lock()
-	ctx, e := h.ctx, h.ended
-	h.mu.Unlock()
-	defer c.s.caught()
-	c.s.cfg.tracer.HoldEnd(ctx, c.acq, e)
-}
-
-// Ended notes how the holding has ended. What it returns tells the tracer, if
-// HoldStart has run; otherwise startHold does so after HoldStart. Close waits for that.
-func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
-	s := c.s
-	if s.cfg.tracer.HoldEnd == nil {
-		return nil
-	}
-	e := Ending{Reason: EndUnlocked, Err: why, Held: held}
-	switch {
-	case why != nil:
-		e.Reason = endReason(why)
-	case revoked:
-		e.Reason = EndRevoked
-	}
-	h := &c.holding
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended.Reason != "" {
-		return nil
-	}
-	h.ended = e
-	if !h.started {
-		return nil
-	}
-	s.events.begin()
-	return func() {
-		defer s.events.end()
-		c.endHold()
-	}
-}
-
-// heldContext is HoldStart's, or before that has run AcquireStart's: of those that
-// share, another may give back while HoldStart runs.
-func (c *call) heldContext() context.Context {
-	c.holding.mu.Lock()
-	defer c.holding.mu.Unlock()
-	return cmp.Or(c.holding.ctx, c.ctx)
-}
-
-// Releasing encloses the deletion of the holding's node in ReleaseStart and
-// ReleaseEnd.
-func (c *call) Releasing() func(error) {
-	tr, s := c.s.cfg.tracer, c.s
-	ctx := c.heldContext()
-	if tr.ReleaseStart != nil {
-		ctx = tr.ReleaseStart(ctx, c.acq)
-	}
-	if tr.ReleaseEnd == nil {
-		return nil
-	}
-	return func(err error) { s.hook(func() { tr.ReleaseEnd(ctx, c.acq, s.verdict(err)) }) }
-}
-
-// wait waits until ctx ends for what giving a lock back comes to, and says what it
-// means.
-func (s *Session) wait(ctx context.Context, b local.Back) error {
-	d := b.Deletion
-	if b.Lost != nil || d == nil {
-		return b.Lost
-	}
-	select {
-	case <-d.Done():
-	case <-ctx.Done():
-		return ctxErr(ctx)
-	case <-s.life.Done():
-		select {
-		case <-d.Done():
-		default:
-			return ErrClosed // Close has ended, and named the node
-		}
-	}
-	err := s.verdict(d.Err())
-	if errors.Is(err, ErrLost) && !errors.Is(d.Err(), ErrLost) { // else it is counted
-		s.table.Losses.Add(1)
-	}
-	return err
-}
-
-// verdict is what the end of a deletion says of the lock.
-func (s *Session) verdict(err error) error {
-	switch {
-	case err == nil, errors.Is(err, ErrLost):
-		return err
-	case errors.Is(err, conn.ErrNodeGone), errors.Is(err, conn.ErrSessionOver):
-		return lost(err)
-	}
-	return s.mapErr(context.Background(), err)
-}
-
-// mapErr turns an error from below into what the package documents.
-func (s *Session) mapErr(ctx context.Context, err error) error {
-	var size *conn.SizeError
-	switch {
-	case errors.As(err, &size):
-		return &SizeError{Size: size.Size, Limit: size.Limit}
-	case errors.Is(err, conn.ErrClientClosed):
-		return errClientClosed
-	case errors.Is(err, conn.ErrClosed):
-		return ErrClosed
-	case errors.Is(err, queue.ErrExhausted):
-		return ErrSequenceExhausted
-	case errors.Is(err, queue.ErrBusy):
-		return ErrBusy
-	case errors.Is(err, queue.ErrLimit):
-		return ErrLimitMismatch
-	case ctx.Err() != nil:
-		return ctxErr(ctx)
-	}
-	return err
-}
-
-// LossReason returns why a lock was lost, of an error that Is ErrLost: of
-// Release, say, or the cause of a Hold's context. For another it is "".
-func LossReason(err error) EndReason {
-	if !errors.Is(err, ErrLost) {
-		return ""
-	}
-	return endReason(err)
-}
-
-func endReason(err error) EndReason {
-	switch {
-	case errors.Is(err, ErrClosed):
-		return EndClosed
-	case errors.Is(err, conn.ErrNodeGone):
-		return EndNodeDeleted
-	case errors.Is(err, conn.ErrNoContact):
-		return EndContactLost
-	}
-	return EndSessionExpired
 }

@@ -19,7 +19,7 @@ var localMistakes = []mistake{
 	},
 	{
 		name: "NoUndo", is: "A grant that races with the end of its call is kept.",
-		edits: []edit{{inLocal + "lock.go", `if c.err == nil {`, `if c.err == nil && !mistake("NoUndo") {`}},
+		edits: []edit{{inLocal + "ending.go", `if c.err == nil {`, `if c.err == nil && !mistake("NoUndo") {`}},
 	},
 	{
 		name: "NoPassOn", is: "A wait that ends does not wake the next one.",

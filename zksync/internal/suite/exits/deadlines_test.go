@@ -77,7 +77,7 @@ func deadlines(t *testing.T, z *suite.Ground, opts ...zksync.LockOption) {
 		m := locks[i%sessions]
 		wg.Go(func() {
 			// What a grant takes here, by and by: half of the calls get it.
-			usual := 5 * time.Millisecond
+			usual := time.Millisecond
 			for started.Add(1) <= calls {
 				d := usual/2 + rand.N(usual)
 				ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -92,10 +92,10 @@ func deadlines(t *testing.T, z *suite.Ground, opts ...zksync.LockOption) {
 					holds.Add(1)
 					inside.Add(-1)
 					m.Unlock()
-					usual -= usual / 32
+					usual -= usual / 8
 				case errors.Is(err, context.DeadlineExceeded):
 					late.add(after)
-					usual += usual/32 + 1
+					usual += usual/8 + 1
 				default:
 					t.Errorf("LockContext: %v", err)
 				}

@@ -100,14 +100,14 @@ func TestWhatCounts(t *testing.T) {
 		suite.Plant(t, raw, p+"/config", "", 0)
 		suite.Plant(t, raw, p+"/0", "", 0)
 		const theirs = 5
-		one, two := zksync.NewSemaphore(s.Session, p, 3), zksync.NewSemaphore(z.Dial(t), p, 3)
+		one, two, three := zksync.NewSemaphore(s.Session, p, 3), zksync.NewSemaphore(z.Dial(t), p, 3), zksync.NewSemaphore(z.Dial(t), p, 3)
 		if !one.TryAcquire(1) {
 			t.Fatal("foreign children count")
 		}
 		suite.Must(t, one.Acquire(ctx, 1))
 		next := suite.Async(func() error { return two.Acquire(ctx, 2) })
 		suite.InLine(t, raw, p, theirs+3)
-		last := suite.Async(func() error { return two.Acquire(ctx, 3) })
+		last := suite.Async(func() error { return three.Acquire(ctx, 3) })
 		suite.InLine(t, raw, p, theirs+4)
 		suite.NotYet(t, next)
 		one.Release(1)
@@ -116,7 +116,7 @@ func TestWhatCounts(t *testing.T) {
 		suite.NotYet(t, last)
 		two.Release(2)
 		suite.Must(t, suite.Receive(t, last))
-		two.Release(3)
+		three.Release(3)
 		suite.InLine(t, raw, p, theirs)
 	})
 }
