@@ -23,7 +23,7 @@ type call struct {
 	now   bool            // TryLock, TryAcquire: does not wait for a connection
 	start time.Time
 	lock  *local.Lock // which the call is counted in at
-	hold  *Hold       // if one is wanted
+	hold  *Hold       // once it is granted
 	asked bool        // AcquireStart has run
 	end   error       // of the call; errPanic until it has one
 
@@ -35,9 +35,8 @@ type call struct {
 //
 //go:noinline
 func holdCall() *call {
-	c := &call{hold: &Hold{released: make(chan struct{})}}
+	c := new(call)
 	c.Want.Handle = true
-	c.Call.Handle = &c.hold.h
 	return c
 }
 
@@ -128,7 +127,7 @@ func (m *Mutex) enter(c *call) error {
 		return m.err
 	case c.Kind == znode.Permit && (c.Weight > c.Limit || c.Weight == 0 && c.Want.Handle):
 		return m.apart(c)
-	case c.now:
+	case c.now && (c.Kind != znode.Permit || c.Weight > 0):
 		if st, _ := m.s.conn.State(); !st.Up {
 			return cmpErr(m.s.alive(), errOffline)
 		}
@@ -170,8 +169,8 @@ func (c *call) granted() {
 	}
 	first := c.First().(*call)
 	first.startHold(c.ctx)
-	if c.hold != nil {
-		c.hold.granted(c.s, first)
+	if c.Want.Handle {
+		c.hold = newHold(c.s, first, c.Call.Handle)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type Hold struct {
 	s     *Session
 	begun *call // with which the holding began
-	h     local.Handle
+	h     *local.Handle
 
 	first    atomic.Bool   // Release was called
 	released chan struct{} // closed when the first has its result
@@ -28,10 +28,11 @@ type Hold struct {
 	ends  map[<-chan struct{}]*ender // guarded by mu; of the contexts, by their parents' Done channels
 }
 
-// granted completes a Hold whose call was granted, in a holding that began with begun.
-func (h *Hold) granted(s *Session, begun *call) {
-	h.s, h.begun, h.ends = s, begun, make(map[<-chan struct{}]*ender)
-	h.h.OnEnd(h.end)
+// newHold returns the Hold of a handle, in a holding that began with begun.
+func newHold(s *Session, begun *call, handle *local.Handle) *Hold {
+	h := &Hold{s: s, begun: begun, h: handle, released: make(chan struct{}), ends: make(map[<-chan struct{}]*ender)}
+	handle.OnEnd(h.end)
+	return h
 }
 
 // end ends the contexts.

@@ -178,7 +178,14 @@ func (sem *Semaphore) giveBack(ctx context.Context, n int64) error {
 	}
 	runAll(all)
 	for _, b := range all {
-		err = join(err, s.wait(ctx, b))
+		if b.Lost != nil {
+			err = b.Lost // they tell the same
+		}
+	}
+	for _, b := range all {
+		if b.Lost == nil {
+			err = join(err, s.wait(ctx, b))
+		}
 	}
 	return err
 }

@@ -72,15 +72,15 @@ type Caller interface {
 type Call struct {
 	Want
 	Caller
-	Ctx    context.Context
-	Terms  *Terms
-	Name   Name
-	Handle *Handle // for the handle, if one is wanted
+	Ctx   context.Context
+	Terms *Terms
+	Name  Name
 
 	// What has come of it, for the caller to read once Acquire has returned.
-	Contended bool // it had to wait for somebody
-	Handed    bool // its node had served another call before
-	Position  int  // in line when it failed; 0: not known
+	Handle    *Handle // if one was wanted
+	Contended bool    // it had to wait for somebody
+	Handed    bool    // its node had served another call before
+	Position  int     // in line when it failed; 0: not known
 	Node      string
 
 	group   *group  // while it waits
@@ -112,7 +112,7 @@ func (c *Call) Granted() bool { return c.holder != nil }
 // group is the calls that one ticket will serve together: a single call, or
 // readers that share.
 type group struct {
-	Want   // of the call that made it
+	*Want  // of the call that made it
 	calls  []*Call
 	first  [1]*Call // calls begins with, so that a single call takes no memory for them
 	ticket *Ticket  // that will serve it; nil: none yet, or that of the present holder

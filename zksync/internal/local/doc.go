@@ -41,7 +41,7 @@
 //   - Each group in front has a ticket, or waits for the holder's. Each ticket on its
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
-//   - Lost levels are given back first, then the newest.
+//   - Lost levels are given back first, then the oldest that reads, or the newest permit.
 //   - A call is answered once, and nobody who came earlier and can't be beside it
 //     waits longer. A grant that races with the end of its call is undone, and the next
 //     call is woken, before Acquire returns.

@@ -39,7 +39,11 @@ var edits = []struct{ rule, file, text, errs string }{
 	{"the budget bounds hand-overs", "release.go",
 		`t.turns >= budget && l.alone(t)`, `t.turns >= budget`},
 	{"lost levels are given back first", "release.go",
-		`return h.lost != nil && o.lost == nil`, `return h.lost == nil && o.lost != nil`},
+		`			return h.lost != nil
+		}
+		return h.kind`, `			return h.lost == nil
+		}
+		return h.kind`},
 	{"a call is answered once", "release.go",
 		`		return // answered
 	}`, `		l.answer(c)

@@ -17,7 +17,7 @@ func (l *Lock) abandon(c *Call) {
 	l.mu.Lock()
 	if c.group == nil {
 		l.mu.Unlock()
-		if c.err == nil {
+		if c.err == nil && c.holder != nil { // none of a call for no permits
 			l.Undo(c)
 		}
 		return
@@ -34,10 +34,36 @@ func (l *Lock) abandon(c *Call) {
 
 // note notes where a call stands, for the error that it ends with.
 func (l *Lock) note(c *Call) {
+	if c.Kind == Permit && c.Weight == 0 {
+		return // it stands nowhere
+	}
 	c.Position = l.position(c)
 	if t := l.ticketFor(c); t != nil && t.e != nil {
 		c.Node = t.e.Last()
 	}
+}
+
+// noted returns all calls that wait, in order, with where each of them stands.
+func (l *Lock) noted() (calls []*Call) {
+	n := 0
+	for g := l.line.first(); g != nil; g = l.line.next(g) {
+		if g == l.line.first() {
+			n = l.position(g.calls[0])
+		}
+		for _, c := range g.calls {
+			if c.Position = n; g.ticket != nil {
+				c.Position = l.position(c)
+			}
+			if t := l.ticketFor(c); t != nil {
+				c.Node = t.e.Last()
+			}
+		}
+		if n > 0 {
+			n += len(g.calls)
+		}
+		calls = append(calls, g.calls...)
+	}
+	return calls
 }
 
 // ticketFor returns the ticket that stands for a call that waits, or for those before
@@ -65,10 +91,7 @@ func (l *Lock) position(c *Call) int {
 	if c.group.ticket != nil {
 		return n
 	}
-	for g := l.line.first(); g != nil && g != c.group; g = l.line.next(g) {
-		n += len(g.calls)
-	}
-	return n
+	return n + l.line.before(c.group)
 }
 
 // Undo gives back what a call was granted that ends with an error.
@@ -106,15 +129,10 @@ func (l *Lock) Undo(c *Call) {
 // holders be lost by it.
 func (l *Lock) refuse(all bool, err error) deferred {
 	l.mu.Lock()
-	var calls []*Call
-	for g := l.line.first(); g != nil; g = l.line.next(g) {
-		calls = append(calls, g.calls...)
-	}
-	for _, c := range slices.Backward(calls) {
+	for _, c := range slices.Backward(l.noted()) {
 		if c.group == nil || !all && c.Must {
 			continue // answered meanwhile, or not to be told
 		}
-		l.note(c)
 		c.err = err
 		l.line.quit(c)
 		close(c.ready)

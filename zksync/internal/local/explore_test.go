@@ -88,7 +88,7 @@ func (x *explorer) events() (all []event) {
 			all = append(all, func(x *explorer) { x.left.failures--; x.refused(x.ours(i)) })
 		}
 		if x.comesTo(i) {
-			all = append(all, func(x *explorer) { x.turn(x.ours(i)) })
+			all = append(all, func(x *explorer) { x.turned(x.ours(i)) })
 		}
 	}
 	if len(x.leaving) > 0 {
@@ -178,7 +178,7 @@ func (x *explorer) key() string {
 		fmt.Fprintf(&b, "[%d %d %d %d]", n.kind, n.weight, name(n.ticket), name(n.after))
 	}
 	for g := x.line.first(); g != nil; g = x.next(g) {
-		fmt.Fprintf(&b, "{%v %t %d", g.Want, g.front, name(g.ticket))
+		fmt.Fprintf(&b, "{%v %t %d", *g.Want, g.front, name(g.ticket))
 		for _, c := range g.calls {
 			fmt.Fprintf(&b, " %d", slices.Index(x.calls, c))
 		}

@@ -24,7 +24,7 @@ func (l *Lock) stand(g *group) *Ticket {
 	by, says := l.payload(c, writes)
 	t.fixed = !writes && (by.name.OwnerID != "" || by.name.Trace != "")
 	order := queue.Order{
-		Places:  l.terms.places(l.name, g.Want),
+		Places:  l.terms.places(l.name, *g.Want),
 		Data:    says,
 		After:   l.inOrder(g),
 		Strict:  g.Strict,
@@ -121,20 +121,34 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		// The node goes first, so that none is left when the call returns.
 		t.left = true
 		l.t.expect()
-		l.remove(t)
-		l.finish()
-		brief(t.gone)
+		if t.e.Nothing() {
+			l.finish()
+			l.gone(t, l.t.remove(t.e))
+		} else {
+			l.remove(t)
+			l.finish()
+			brief(t.gone)
+		}
 		l.mu.Lock()
 		if t.moving {
 			for _, c := range t.group.calls {
-				l.note(c)
+				c.Position = 1 + l.line.before(t.group)
 			}
 		}
 		l.line.failed(t, err)
 	default:
-		l.line.turn(t)
+		l.turn(t)
 	}
 	l.finish()
+}
+
+// turn tells the line that a ticket's turn has come. Holders that have lost the lock are
+// told before there is another one.
+func (l *Lock) turn(t *Ticket) {
+	for l.line.turn(t) {
+		l.finish()
+		l.mu.Lock()
+	}
 }
 
 // rest notes that no request that moves the ticket is under way.
@@ -174,13 +188,14 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 		t.rel = nil
 	}
 	switch h := t.holder; {
+	case t.left && t.given: // the deletion is under way
 	case t.left:
 		l.remove(t)
 	case err == nil:
 		if t.lease = lease; lease.Own() != own {
 			l.todo.rest = append(l.todo.rest, func() { l.follow(t, lease) })
 		}
-		l.line.turn(t)
+		l.turn(t)
 	case errors.Is(err, queue.ErrNotAlone):
 		// The session goes to the back of the line before it leaves the front:
 		// otherwise the next session might find itself alone meanwhile, and hand the
@@ -337,10 +352,12 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	if h.shared {
 		h.ticket.pub.joins(c)
 	}
+	h.ticket.peer = nil // what it waited for is gone
 	if h.kind == Permit {
 		h.ticket.pub.in()
 	}
 	if c.Want.Handle {
+		c.Handle = new(Handle)
 		l.opens(h, c.Handle)
 	}
 }

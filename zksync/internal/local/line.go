@@ -62,6 +62,20 @@ func (l *line) first() *group {
 	return nil
 }
 
+// before returns how many calls wait before a group.
+func (l *line) before(g *group) (n int) {
+	if l.count == l.waits.Len() { // one a group: there is no need to look at them
+		for e := l.waits.Front(); e != g.elem; e = e.Next() {
+			n++
+		}
+		return n
+	}
+	for o := l.first(); o != g; o = l.next(o) {
+		n += len(o.calls)
+	}
+	return n
+}
+
 func (l *line) next(g *group) *group {
 	if g == nil {
 		return l.first()
@@ -88,7 +102,7 @@ func (l *line) join(c *Call) error {
 		l.settle()
 		return nil
 	}
-	g := &group{Want: c.Want}
+	g := &group{Want: &c.Want}
 	g.add(c)
 	g.elem = l.waits.PushBack(g)
 	switch {
@@ -179,7 +193,7 @@ func (l *line) place(g *group) {
 		l.watch(h.ticket)
 		return
 	}
-	if h := l.joinable(&g.Want); h != nil {
+	if h := l.joinable(g.Want); h != nil {
 		l.assign(h.ticket, g)
 		if l.fit(h.ticket) {
 			l.grant(h.ticket)
@@ -191,7 +205,7 @@ func (l *line) place(g *group) {
 	l.adds(g, true)
 	t := l.stand(g)
 	l.tickets++
-	t.number = l.tickets
+	t.number, t.limit, t.strict = l.tickets, g.Limit, g.Strict
 	l.assign(t, g)
 	l.move(t)
 }
@@ -200,7 +214,7 @@ func (l *line) place(g *group) {
 // when h ends.
 func (l *line) passes(h *Holder, g *group) bool {
 	// Beside a writer's own readers its ticket can't go on: they read on.
-	return l.held.Len() == 1 && h.ticket.lends(h, &g.Want)
+	return l.held.Len() == 1 && h.ticket.lends(h, g.Want)
 }
 
 func (l *line) assign(t *Ticket, g *group) {
@@ -260,20 +274,26 @@ func (l *line) answerAll(g *group) {
 }
 
 // turn gives the lock to those whom a ticket serves, now that its turn has come. A
-// ticket that has left meanwhile serves nobody.
-func (l *line) turn(t *Ticket) {
+// ticket that has left meanwhile serves nobody. If it finds that holders have lost the
+// lock it grants nothing, and has to be called again once they have been told.
+func (l *line) turn(t *Ticket) (again bool) {
 	for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {
 		l.lose(h, errGone) // two can't be first: its node is gone
+		again = true
+	}
+	if again {
+		return true
 	}
 	if !t.moving {
 		t.renewed = false // for nobody any more
-		return
+		return false
 	}
 	if t.renewed && t.alone {
 		t.turns = 0
 	}
 	l.grant(t)
 	l.settle()
+	return false
 }
 
 // contradicted returns a live holder that can't be while it is the turn of t.
@@ -298,11 +318,12 @@ func (l *line) grant(t *Ticket) {
 	l.drop(t)
 	t.renewed = false
 	l.remove(g)
+	if t.used && g.shares() {
+		t.turns += len(g.calls)
+	}
 	h := t.holder
 	if h == nil {
 		h = l.newHolder(t, g.calls[0])
-	} else {
-		t.turns++
 	}
 	for _, c := range g.calls {
 		c.group = nil

@@ -71,7 +71,7 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 	case n == 8:
 		for i := range w.nodes {
 			if w.comesTo(i) {
-				w.turn(w.ours(i))
+				w.turned(w.ours(i))
 				break
 			}
 		}

@@ -125,7 +125,7 @@ func (l *Lock) join(c *Call) error {
 	if l.t.Peers && c.news == nil {
 		c.news = make(chan struct{}, 1)
 	}
-	c.ready, c.granted, c.Handed, c.err, c.holder = make(chan struct{}), false, false, nil, nil
+	c.ready, c.granted, c.Handed, c.enters, c.err, c.holder = make(chan struct{}), false, false, false, nil, nil
 	l.mu.Lock()
 	for err := l.admits(c); err != nil; err = l.admits(c) {
 		l.mu.Unlock()
@@ -170,6 +170,11 @@ func (l *Lock) waits(c *Call, ahead *Holder) {
 		c.ahead, c.Contended, c.told = ahead, true, toldLocal
 	} else if t := c.group.ticket; t != nil && t.peer != nil {
 		c.tell(t.peer)
+	} else if t == nil {
+		c.Contended = c.Contended || c.Kind == Permit
+		if e := l.line.edge; l.t.Peers && e != nil && e.ticket != nil && e.ticket.peer != nil {
+			l.tellBehind(e.ticket)
+		}
 	}
 	l.t.Waiting.Add(c.counts())
 }

@@ -92,7 +92,7 @@ func (l *Lock) tell(t *Ticket) {
 	for _, c := range t.group.calls {
 		c.tell(t.peer)
 	}
-	if l.t.Peers && t.kind != Permit {
+	if l.t.Peers && (t.kind != Permit || t.group == l.line.edge) {
 		l.tellBehind(t)
 	}
 }
@@ -104,13 +104,18 @@ func (l *Lock) tellBehind(t *Ticket) {
 	for e := l.line.waits.Back(); e != nil; e = e.Prev() {
 		g := e.Value.(*group)
 		n -= len(g.calls)
+		news := false
 		for _, c := range g.calls {
 			if c.told != nil {
-				return
+				continue
 			}
 			p := *t.peer
 			p.Place += n
 			c.tell(&p)
+			news = true
+		}
+		if !news {
+			return
 		}
 	}
 }

@@ -181,6 +181,9 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
 	for _, w := range watched.Watches() {
 		l.t.Conn.Spend(w)
 	}
+	l.mu.Lock()
+	shrunk := t.shrunk
+	l.mu.Unlock()
 	lease, err := t.e.Watched()
 	if errors.Is(err, zk.ErrNoNode) {
 		return conn.ErrNodeGone
@@ -189,7 +192,7 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
 		return nil
 	}
 	l.mu.Lock()
-	if t.holder == h && t.lease.Own() == nil {
+	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk { // else it is of a node that goes
 		t.lease = t.lease.With(lease)
 	}
 	l.mu.Unlock()

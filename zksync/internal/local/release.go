@@ -13,8 +13,8 @@ func (l *line) end(h *Holder) bool {
 	case h.lost != nil: // its ticket has left
 	case t.moving: // it is being renewed for those who wait
 	default:
-		if g := l.heir(h); g != nil {
-			l.handOver(h, g)
+		if g, now := l.heir(h); g != nil {
+			l.handOver(h, g, now)
 		} else {
 			l.leave(t)
 		}
@@ -23,27 +23,32 @@ func (l *line) end(h *Holder) bool {
 	return true
 }
 
-// heir returns who gets the ticket of a holder that has ended.
-func (l *line) heir(h *Holder) *group {
+// heir returns who gets the ticket of a holder that has ended. Of permits that may be the
+// first one, though another ticket is renewed for it: if it needs not wait for this one.
+func (l *line) heir(h *Holder) (heir *group, now bool) {
 	g := l.first()
 	if h.kind != Permit {
-		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, &g.Want) {
-			return g
+		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, g.Want) {
+			return g, false
 		}
-		return nil
+		return nil, false
+	}
+	if t := h.ticket; g != nil && g.ticket != nil && g.ticket.renewed && g.Weight == t.weight && t.lends(h, g.Want) &&
+		t.turns < min(h.handoff, g.Handoff) && l.fit(t) {
+		return g, true
 	}
 	for g != nil && g.ticket != nil && g.ticket.renewed {
 		g = l.next(g) // it gets another one
 	}
-	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, &g.Want) {
-		return nil
+	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, g.Want) {
+		return nil, false
 	}
-	return g
+	return g, false
 }
 
 // handOver gives the ticket of a holder that has ended to g: at once, or when it
 // has been renewed.
-func (l *line) handOver(h *Holder, g *group) {
+func (l *line) handOver(h *Holder, g *group, now bool) {
 	t, budget := h.ticket, min(h.handoff, g.Handoff)
 	if t.turns >= budget && l.alone(t) {
 		t.turns = 0
@@ -60,7 +65,7 @@ func (l *line) handOver(h *Holder, g *group) {
 	switch {
 	case t.turns >= budget:
 		l.refresh(t, true, g.Weight)
-	case g.Weight == t.weight && l.fit(t):
+	case now, g.Weight == t.weight && l.fit(t):
 		t.turns++
 		l.grant(t)
 	default:
@@ -202,30 +207,33 @@ func (l *line) failed(t *Ticket, err error) {
 	l.settle()
 }
 
-// pays returns the holder of which a level is given back next: what was lost first,
-// then the newest. For an owner it is one of the owner's; for nobody it is an owner's
-// only if there is no other. A permit whose call has not returned is nobody's to give
-// back: if the call fails after all, it gives back the whole.
+// pays returns the holder of which a level is given back next: what was lost first, then
+// the oldest that reads, or the newest permit. For an owner it is one of the owner's; for
+// nobody it is an owner's only if there is no other. A permit whose call has not returned
+// is nobody's to give back: if the call fails after all, it gives back the whole.
 func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
-	better := func(h, o *Holder) bool {
+	better := func(h *Holder) bool {
+		o := paid
 		switch {
 		case o == nil:
 			return true
 		case (h.owner == owner) != (o.owner == owner):
 			return h.owner == owner
+		case (h.lost != nil) != (o.lost != nil):
+			return h.lost != nil
 		}
-		return h.lost != nil && o.lost == nil
+		return h.kind == Permit // a newer one
 	}
-	for e := l.held.Back(); e != nil; e = e.Prev() {
+	for e := l.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
 		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || owner != "" && h.owner != owner {
 			continue
 		}
-		if better(h, paid) {
+		if better(h) {
 			paid = h
 		}
-		if paid.owner == owner && (paid.lost != nil || l.owed == 0) {
-			break
+		if h.kind != Permit && paid.owner == owner && (paid.lost != nil || l.owed == 0) {
+			break // nobody later comes before it
 		}
 	}
 	return paid

@@ -14,6 +14,8 @@ type Ticket struct {
 	kind   Kind
 	weight int64
 	number int64 // in the order in which they were made
+	limit  int64 // of a permit: how many there are, as its node says
+	strict bool  // it refuses permits of another limit
 	try    bool  // made for a call that does not wait
 	fixed  bool  // it names its call for good: it serves no other
 
@@ -33,7 +35,9 @@ type Ticket struct {
 	arming bool                    // somebody gets the lease's watch
 	peer   *Peer                   // whom it waits for, as far as known
 	cancel context.CancelCauseFunc // of the request that moves it; nil: none is under way
+	shrunk int                     // how often its node was to be replaced by a smaller one
 	left   bool                    // nobody wants it any more
+	given  bool                    // back, so that its deletion is told: see release
 	after  *Ticket                 // that has to stand in line before this one leaves
 	rel    *Deletion               // what whoever gave the lock back waits for
 	placed chan struct{}           // closed once it stands in line
@@ -43,11 +47,17 @@ type Ticket struct {
 
 // serves reports whether a ticket on its way can be given to g.
 func (t *Ticket) serves(g *group) bool {
-	return t.kind == g.Kind && t.weight == g.Weight && !t.try && !t.fixed && t.holder == nil &&
+	return t.kind == g.Kind && t.weight == g.Weight && t.agrees(g.Want) && !t.try && !t.fixed && t.holder == nil &&
 		!g.Handle && !g.Try && (g.Kind != Read || g.shares())
+}
+
+// agrees reports whether the node says what a call for permits would say: the same limit.
+// Whether others say so, too, each call that minds has to find out by itself.
+func (t *Ticket) agrees(w *Want) bool {
+	return w.Kind != Permit || t.limit == w.Limit && !t.strict && !w.Strict
 }
 
 // lends reports whether the ticket under a holder may serve a call next that wants w.
 func (t *Ticket) lends(h *Holder, w *Want) bool {
-	return t.kind == w.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()
+	return t.kind == w.Kind && t.agrees(w) && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()
 }

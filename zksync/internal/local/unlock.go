@@ -58,7 +58,10 @@ func (b Back) Run() {
 // gives back, if it is known.
 func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 	l.mu.Lock()
-	side := func(k Kind) bool { return (k == Read) == read }
+	side := Kind.Alone
+	if read {
+		side = func(k Kind) bool { return k == Read }
+	}
 	h := l.line.pays(side, owner)
 	if h == nil {
 		defer l.mu.Unlock()
@@ -81,7 +84,10 @@ func (l *Lock) unpaid(side func(Kind) bool, owner string) (b Back, err error) {
 		switch {
 		case !side(h.kind):
 		case owner != "" && h.owner != owner && (h.levels > 0 || h.kind.Alone()):
-			return Back{Node: h.ticket.e.Node()}, ErrNotOwner
+			if h.kind.Alone() {
+				b.Node = h.ticket.e.Node()
+			}
+			return b, ErrNotOwner
 		default:
 			err = ErrHandle
 		}
@@ -132,11 +138,11 @@ func (l *Lock) shrink(h *Holder) Back {
 	b.Deletion = newDeletion()
 	t.weight = h.levels
 	t.lease = queue.Lease{} // the end of its node is no loss
+	t.shrunk++
 	l.t.expect()
 	l.ref(1)
-	go func() {
+	run := func() {
 		defer l.Leave()
-		l.t.begin()
 		err := t.e.Shrink(func() int64 { return l.weight(t) })
 		if gone(err) {
 			l.lose(h, err)
@@ -146,7 +152,11 @@ func (l *Lock) shrink(h *Holder) Back {
 		}
 		l.t.settled()
 		b.Deletion.is(err)
-	}()
+	}
+	l.todo.rest = append(l.todo.rest, func() {
+		l.t.begin()
+		go run()
+	})
 	return b
 }
 
@@ -173,7 +183,7 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	l.ending = nil
 	switch {
 	case h.lost != nil:
-	case t.left && t.cancel == nil:
+	case t.left:
 		l.release(t, h.first, &b)
 	default: // renewed, or handed over at once
 		b.Deletion = t.rel
@@ -187,7 +197,7 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 // deletion waits for the end to be told, but not while the session shuts down: Close
 // has no time for that, and what is told may be what waits in Shutdown.
 func (l *Lock) release(t *Ticket, first Caller, b *Back) {
-	t.rel = newDeletion()
+	t.given, t.rel = true, newDeletion()
 	b.Deletion = t.rel
 	heard := make(chan struct{})
 	var ended func(error) // before heard is closed

@@ -230,8 +230,8 @@ func (w *world) giveBack(h *Holder) {
 }
 
 // fairlyPaid checks whose level it is that is given back: what was lost comes first,
-// then the newest; an owner pays for nobody else, and is paid for only if there is
-// nobody else.
+// then the newest permit, or the oldest that reads; an owner pays for nobody else, and is
+// paid for only if there is nobody else.
 func (w *world) fairlyPaid(paid *Holder, side func(Kind) bool, owner string) {
 	if paid == nil {
 		w.wrong("nobody is paid for")
@@ -255,9 +255,15 @@ func (w *world) fairlyPaid(paid *Holder, side func(Kind) bool, owner string) {
 		case (h.owner == owner) != (paid.owner == owner):
 		case h.lost != nil && paid.lost == nil:
 			w.wrong("what was lost is not paid first")
-		case (h.lost != nil) == (paid.lost != nil) && !newer:
-			w.wrong("the newest is not paid first")
+		case (h.lost != nil) == (paid.lost != nil) && newer == (h.kind != Permit):
+			w.wrong("they are not paid in order")
 		}
+	}
+}
+
+// turned has the turn of a ticket come, and those told who have lost the lock.
+func (w *world) turned(t *Ticket) {
+	for w.turn(t) {
 	}
 }
 
@@ -288,7 +294,7 @@ func (w *world) renewal(t *Ticket, well bool) {
 	if err == nil {
 		n.weight = t.weight
 		was := w.line.held.Len()
-		w.turn(t)
+		w.turned(t)
 		if w.mustbe[t] {
 			w.count[t] = 0 // nobody else was in line
 		}

@@ -55,6 +55,7 @@ func (e *Entry) wanted() []byte {
 // It returns conn.ErrNodeGone if a node does not exist, conn.ErrSessionOver,
 // conn.ErrClosed, or the refusal of the server.
 func (e *Entry) Publish(data []byte) error {
+	defer e.alterPermit()()
 	e.mu.Lock()
 	e.data.want = data
 	session, nodes, known := e.session, e.nodes, slices.Clone(e.data.nodes)

@@ -73,6 +73,15 @@ func (e *Entry) alter() (end func()) {
 	return func() { <-e.op }
 }
 
+// alterPermit is alter for a permit, whose node may be replaced at any time; else it
+// does nothing.
+func (e *Entry) alterPermit() (end func()) {
+	if e.order.Places[0].Kind != znode.Permit {
+		return func() {}
+	}
+	return e.alter()
+}
+
 // Node returns the full path of the entry's first node, or "".
 func (e *Entry) Node() string {
 	e.mu.Lock()

@@ -73,6 +73,7 @@ func (e *Entry) Alone(l Lease) bool {
 // Watched watches the entry's nodes from now on, and returns the lease with those
 // watches.
 func (e *Entry) Watched() (l Lease, err error) {
+	defer e.alterPermit()()
 	nodes := e.Nodes()
 	if l.own, err = e.c.Watch(nodes[0]); err == nil && len(nodes) > 1 {
 		l.twin, err = e.c.Watch(nodes[1])

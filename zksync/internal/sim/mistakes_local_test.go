@@ -19,7 +19,7 @@ var localMistakes = []mistake{
 	},
 	{
 		name: "NoUndo", is: "A grant that races with the end of its call is kept.",
-		edits: []edit{{inLocal + "ending.go", `if c.err == nil {`, `if c.err == nil && !mistake("NoUndo") {`}},
+		edits: []edit{{inLocal + "ending.go", `if c.err == nil && c.holder != nil {`, `if c.err == nil && c.holder != nil && !mistake("NoUndo") {`}},
 	},
 	{
 		name: "NoPassOn", is: "A wait that ends does not wake the next one.",
@@ -47,11 +47,11 @@ var localMistakes = []mistake{
 	{
 		name: "SharedHold", is: "A lock with a Hold is handed over, fence and all.",
 		edits: []edit{
-			{inLocal + "ticket.go", `return t.kind == w.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()`, `
+			{inLocal + "ticket.go", `return t.kind == w.Kind && t.agrees(w) && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()`, `
 				if mistake("SharedHold") {
 					return t.kind == w.Kind && h.kind.Alone() && !t.fixed && h.lost == nil && h.handoff > 0 && !w.Try && t.e != nil && t.e.Fence() != 0
 				}
-				return t.kind == w.Kind && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()`},
+				return t.kind == w.Kind && t.agrees(w) && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()`},
 		},
 	},
 	{
