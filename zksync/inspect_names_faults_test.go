@@ -180,7 +180,7 @@ func TestLossBehindARewriteIsFound(t *testing.T) {
 // On a program's own client, too, the lock is handed over without a request after
 // its node was rewritten, but for the read that watches the node again.
 func TestHandOverAfterARewriteOnAProgramsClient(t *testing.T) {
-	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		own := *z
 		p := z.Proxied(t)
 		own.Servers, own.Adapted = []string{p.Addr()}, true

@@ -20,6 +20,9 @@ func Main(m *testing.M) {
 	if role := os.Getenv("ZKSYNC_TEST_ROLE"); role != "" {
 		os.Exit(runRole(role))
 	}
+	if IsLong() {
+		takeTurn()
+	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !RaceEnabled {
 		_ = f.Value.Set(strconv.Itoa(max(LongOr(4, 16), runtime.GOMAXPROCS(0)))) // most of them wait

@@ -42,8 +42,7 @@ func TestDeadlinesAroundTheGrant(t *testing.T) {
 }
 
 func deadlines(t *testing.T, z *suite.Ground, opts ...zksync.LockOption) {
-	const sessions, each = 8, 4
-	calls := suite.LongOr[int64](10_000, 2_000)
+	const calls, sessions, each = 10_000, 8, 4
 	var (
 		late                   overdue
 		started, inside, holds atomic.Int64

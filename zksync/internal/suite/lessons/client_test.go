@@ -199,7 +199,7 @@ func TestAuthSurvivesFailedWrites(t *testing.T) {
 
 // One address: reconnecting does not cost the client's second of waiting.
 func TestReconnectTakesNoSecond(t *testing.T) {
-	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		p, s := z.Behind(t)
 		suite.Must(t, s.Ping(suite.Context(t)))
 		for range 5 {

@@ -1,0 +1,6 @@
+//go:build !(darwin || freebsd || linux)
+
+package suite
+
+// takeTurn does nothing on this system.
+func takeTurn() {}
