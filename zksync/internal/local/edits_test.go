@@ -93,8 +93,8 @@ func TestEditsApply(t *testing.T) {
 // A line that breaks one of its rules is found out by the random programs, or by the
 // small worlds.
 func TestEditsAreFound(t *testing.T) {
-	if os.Getenv("ZKSYNC_LONG") == "" {
-		t.Skip("ZKSYNC_LONG=1 runs it")
+	if os.Getenv("ZKSYNC_LONG") == "" || raceEnabled || testing.CoverMode() != "" {
+		t.Skip("ZKSYNC_LONG=1 runs it, but neither with the race detector nor for coverage")
 	}
 	dir := t.TempDir()
 	here, err := os.Getwd()

@@ -312,7 +312,7 @@ var permitWants = []Want{
 func TestSmallWorlds(t *testing.T) {
 	left := bounds{foreign: 1, losses: 1, failures: 1}
 	calls := 2
-	if os.Getenv("ZKSYNC_LONG") != "" {
+	if os.Getenv("ZKSYNC_LONG") != "" && !raceEnabled && testing.CoverMode() == "" { // minutes, and hours with those
 		left.foreign, calls = 2, 3
 	}
 	worlds, states := 0, 0
