@@ -1,0 +1,53 @@
+package zksync_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// The read node of a writer that came too late for its call is deleted, and Shutdown
+// waits for that: the lock stays in use as long as the deletion is on its way.
+func TestLateDowngradeKeepsItsLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = time.Second
+		srv := zktest.Run(t)
+		s := near(t, srv, zksync.WithSessionTimeout(time.Minute))
+		rw := zksync.NewRWMutex(s, "/l")
+		owned := zksync.WithOwner(t.Context(), zksync.NewOwner(""))
+		if err := rw.LockContext(owned); err != nil {
+			t.Fatal(err)
+		}
+		srv.Delay(delay)
+		// The fence takes one round trip, and the read node another: the call ends when
+		// the node has been made, and before that is known.
+		ctx, cancel := context.WithTimeout(owned, 7*delay/2)
+		defer cancel()
+		if err := rw.RLockContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if n := len(srv.Children("/l")); n != 2 {
+			t.Fatalf("%d nodes, want those of the write and of the read lock", n)
+		}
+		over := make(chan error, 1)
+		go func() { over <- rw.UnlockContext(owned) }()
+		time.Sleep(delay)
+		if got := s.Stats().CleanupPending; got == 0 {
+			t.Error("no deletion is on its way")
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+		if nodes := srv.Children("/l"); len(nodes) != 0 {
+			t.Errorf("Shutdown has left %v", nodes)
+		}
+	})
+}
