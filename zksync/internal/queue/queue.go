@@ -32,9 +32,10 @@ var errAgain = errors.New("stand in line again")
 // again only after a refusal. Several goroutines may call the other methods once Stand
 // has succeeded.
 type Entry struct {
-	c     *conn.Conn
-	order Order
-	place atomic.Int32 // in line; 0: not known
+	c      *conn.Conn
+	order  Order
+	permit bool         // its one node is a permit's
+	place  atomic.Int32 // in line; 0: not known
 
 	// Written by Stand, and by Remove if an attempt is still open. session and nodes
 	// are written with mu held.
@@ -64,7 +65,7 @@ type Entry struct {
 
 // New returns an entry that does not stand in line yet.
 func New(c *conn.Conn, o Order) *Entry {
-	return &Entry{c: c, order: o, op: make(chan struct{}, 1), data: data{want: o.Data}}
+	return &Entry{c: c, order: o, permit: o.Places[0].Kind == znode.Permit, op: make(chan struct{}, 1), data: data{want: o.Data}}
 }
 
 // alter begins to replace or delete nodes; the returned function ends it.
@@ -76,7 +77,7 @@ func (e *Entry) alter() (end func()) {
 // alterPermit is alter for a permit, whose node may be replaced at any time; else it
 // does nothing.
 func (e *Entry) alterPermit() (end func()) {
-	if e.order.Places[0].Kind != znode.Permit {
+	if !e.permit {
 		return func() {}
 	}
 	return e.alter()

@@ -110,7 +110,7 @@ func TestInfoFits(t *testing.T) {
 
 func TestInfoAllocates(t *testing.T) {
 	info := Info{"billing", "web-1", 4711, "o1", "order 7", tp, false}
-	if n := testing.AllocsPerRun(100, func() { info.Encode() }); n > 2 {
+	if n := testing.AllocsPerRun(100, func() { info.Encode() }); n > 2 && !raceEnabled { // its pools are emptied at random with the race detector
 		t.Errorf("Encode: %v allocations", n)
 	}
 }
