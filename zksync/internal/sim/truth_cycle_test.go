@@ -136,8 +136,10 @@ func (w *world) checkFoundLocked(who string, cycle map[string]waiting, found []z
 		return
 	}
 	var names []string
+	known := w.waitingLocked()
 	for owner, x := range cycle {
-		if !w.waits[x.x] || x.holds.over {
+		// Another call of its process may have come to its line meanwhile, or left it.
+		if _, still := known[owner]; !still || !w.waits[x.x] || x.holds.over {
 			return
 		}
 		names = append(names, owner)
