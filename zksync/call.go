@@ -216,7 +216,7 @@ func (c *call) Blocked(b local.Peer) {
 	if b.Stat.Ctime != 0 {
 		p.Since = time.UnixMilli(b.Stat.Ctime)
 	}
-	if i, ok := decodeInfo(b.Data); ok {
+	if i, ok := znode.DecodeInfo(b.Data); ok {
 		p.Identity, p.Host, p.PID = i.Identity, i.Host, i.PID
 		p.OwnerID, p.OwnerName, p.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
 	}
@@ -225,12 +225,4 @@ func (c *call) Blocked(b local.Peer) {
 		p.OwnerID, p.OwnerName, p.TraceParent = o.Name.OwnerID, o.Name.Owner, b.Trace
 	}
 	s.cfg.tracer.Blocked(c.ctx, p)
-}
-
-// decodeInfo is znode.DecodeInfo, and costs nothing without data.
-func decodeInfo(data []byte) (znode.Info, bool) {
-	if len(data) == 0 {
-		return znode.Info{}, false
-	}
-	return znode.DecodeInfo(data)
 }

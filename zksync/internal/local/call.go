@@ -96,9 +96,6 @@ type Call struct {
 	news    chan struct{} // told is new; nil: nobody wants to know
 }
 
-// NewCall returns a call that wants w.
-func NewCall(w Want) *Call { return &Call{Want: w, ready: make(chan struct{})} }
-
 // First returns the caller whose call began the holding that this one was granted:
 // that of another call if several share it, or an owner entered again.
 func (c *Call) First() Caller { return c.holder.first.Caller }

@@ -90,7 +90,7 @@ func (c *Cleaner) forget(e *queue.Entry, err error) {
 	switch {
 	case errors.Is(err, conn.ErrClosed):
 		return
-	case err != nil && !errors.Is(err, conn.ErrNodeGone) && !errors.Is(err, conn.ErrSessionOver):
+	case err != nil && !gone(err):
 		c.t.Observer.Refused(e.Last(), false, err)
 	}
 	c.mu.Lock()

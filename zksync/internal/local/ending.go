@@ -23,7 +23,7 @@ func (l *Lock) abandon(c *Call) {
 		return
 	}
 	t := c.group.ticket
-	l.note(c)
+	l.note(c, l.line.before(c.group))
 	l.line.quit(c)
 	leaves := t != nil && t.left
 	l.finish()
@@ -32,34 +32,24 @@ func (l *Lock) abandon(c *Call) {
 	}
 }
 
-// note notes where a call stands, for the error that it ends with.
-func (l *Lock) note(c *Call) {
+// note notes where a call stands, with so many calls before its group, for the error that
+// it ends with.
+func (l *Lock) note(c *Call, before int) {
 	if c.Kind == Permit && c.Weight == 0 {
 		return // it stands nowhere
 	}
-	c.Position = l.position(c)
-	if t := l.ticketFor(c); t != nil && t.e != nil {
+	c.Position = l.position(c, before)
+	if t := l.ticketFor(c); t != nil {
 		c.Node = t.e.Last()
 	}
 }
 
 // noted returns all calls that wait, in order, with where each of them stands.
 func (l *Lock) noted() (calls []*Call) {
-	n := 0
 	for g := l.line.first(); g != nil; g = l.line.next(g) {
-		if g == l.line.first() {
-			n = l.position(g.calls[0])
-		}
+		before := len(calls)
 		for _, c := range g.calls {
-			if c.Position = n; g.ticket != nil {
-				c.Position = l.position(c)
-			}
-			if t := l.ticketFor(c); t != nil {
-				c.Node = t.e.Last()
-			}
-		}
-		if n > 0 {
-			n += len(g.calls)
+			l.note(c, before)
 		}
 		calls = append(calls, g.calls...)
 	}
@@ -78,9 +68,9 @@ func (l *Lock) ticketFor(c *Call) *Ticket {
 	return nil
 }
 
-// position is where a call stands that waits: behind those before it here, and behind
-// those before the first of us elsewhere; 0 as long as that is not known.
-func (l *Lock) position(c *Call) int {
+// position is where a call stands that waits: behind those before its group here, and
+// behind those before the first of us elsewhere; 0 as long as that is not known.
+func (l *Lock) position(c *Call, before int) int {
 	n := 1
 	t := l.ticketFor(c)
 	if t != nil && !t.renewed {
@@ -91,7 +81,7 @@ func (l *Lock) position(c *Call) int {
 	if c.group.ticket != nil {
 		return n
 	}
-	return n + l.line.before(c.group)
+	return n + before
 }
 
 // Undo gives back what a call was granted that ends with an error.

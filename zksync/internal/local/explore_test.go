@@ -48,7 +48,7 @@ func (x *explorer) events() (all []event) {
 		all = append(all, func(x *explorer) {
 			want := x.wants[0]
 			x.wants = x.wants[1:]
-			x.take(NewCall(want))
+			x.take(newCall(want))
 		})
 	}
 	for i, c := range x.calls {

@@ -163,9 +163,6 @@ func (c *Handle) Fence() int64 { return c.fence }
 // Revoked returns a channel that is closed when the lock is asked back.
 func (c *Handle) Revoked() <-chan struct{} { return c.revoked }
 
-// First returns the caller whose call began the holding.
-func (c *Handle) First() Caller { return c.h.first.Caller }
-
 // Err returns nil while the lock is held, by the clock at this moment; the loss, see
 // Observer.Lost; or context.Canceled after Release.
 func (c *Handle) Err() error {

@@ -121,7 +121,7 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		// The node goes first, so that none is left when the call returns.
 		t.left = true
 		l.t.expect()
-		if t.e.Nothing() {
+		if len(t.e.Left())+len(t.e.Open()) == 0 { // which takes no request
 			l.finish()
 			l.gone(t, l.t.remove(t.e))
 		} else {
@@ -203,7 +203,7 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 		l.newest, l.behind = nil, true
 		l.line.failed(t, nil)
 		l.behind = false
-	case h != nil && (errors.Is(err, conn.ErrNodeGone) || errors.Is(err, conn.ErrSessionOver)):
+	case h != nil && gone(err):
 		l.line.lose(h, err)
 	default:
 		l.line.failed(t, err)

@@ -24,7 +24,7 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		if want.Owner = owners[r.IntN(len(owners))]; permits {
 			want.Owner = ""
 		}
-		w.take(NewCall(want))
+		w.take(newCall(want))
 	case n == 1 && !calm: // a call gives up
 		if len(w.calls) > 0 {
 			c := w.calls[len(w.calls)-1-r.IntN(min(5, len(w.calls)))]

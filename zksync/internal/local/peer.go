@@ -59,7 +59,7 @@ func (l *Lock) holderAhead(c *Call) Peer {
 	p := Peer{Ours: h.first, Trace: h.first.Name.Trace, Since: h.start}
 	p.Path, p.Local, p.Stat.EphemeralOwner = h.ticket.e.Node(), true, h.ticket.e.Session()
 	if c.group != nil {
-		p.Place = l.position(c)
+		p.Place = l.position(c, l.line.before(c.group))
 	}
 	if h.shared && h.ticket.pub != nil {
 		p.Trace = h.ticket.pub.trace()

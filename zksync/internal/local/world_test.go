@@ -47,6 +47,9 @@ func newWorld(choose func(n int) int) *world {
 	return w
 }
 
+// newCall returns a call that wants x.
+func newCall(x Want) *Call { return &Call{Want: x, ready: make(chan struct{})} }
+
 func (w *world) wrong(format string, args ...any) {
 	if w.bad == "" {
 		w.bad = fmt.Sprintf(format, args...)

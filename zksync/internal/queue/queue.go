@@ -114,14 +114,6 @@ func (e *Entry) Open() []string {
 	return e.open
 }
 
-// Nothing reports whether nothing is left of the entry in ZooKeeper, nor on the way: then
-// Remove makes no request.
-func (e *Entry) Nothing() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.left) == 0 && len(e.open) == 0
-}
-
 // tries records the nodes of an attempt before it is sent; nil ends the record.
 func (e *Entry) tries(paths []string) {
 	e.mu.Lock()

@@ -161,7 +161,7 @@ func isTraceParent(s string) bool {
 // result is safe to show: texts are cut, and characters replaced, as Encode does it,
 // and the TraceParent is well formed or empty.
 func DecodeInfo(data []byte) (Info, bool) {
-	if len(data) > maxForeign {
+	if len(data) == 0 || len(data) > maxForeign {
 		return Info{}, false
 	}
 	var p payload
