@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -87,7 +88,7 @@ func TestManyCallsWaitForPermits(t *testing.T) {
 		}
 		used := int64(inUse() - before)
 		t.Logf("%d calls that wait use %.1f MiB, and %d nodes", calls, float64(used)/(1<<20), len(srv.Children("/permits")))
-		if used > limit && !raceEnabled {
+		if used > limit && !race.Enabled {
 			t.Errorf("%d calls that wait use %d bytes, want at most %d", calls, used, limit)
 		}
 		asked := s.Stats().Requests
@@ -125,7 +126,7 @@ func TestPermitsKeepNothingOfThoseBefore(t *testing.T) {
 		for range 3_000 {
 			turn()
 		}
-		if used := int64(inUse() - before); used > 3<<20 && !raceEnabled {
+		if used := int64(inUse() - before); used > 3<<20 && !race.Enabled {
 			t.Errorf("3,000 permits left %d bytes behind", used)
 		}
 		sem.Release(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -133,7 +134,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 // each time, whatever it watches.
 func TestReconnectsOfAClientPileUpNothing(t *testing.T) {
 	suite.Long(t)
-	if suite.RaceEnabled {
+	if race.Enabled {
 		t.Skip("the client races with itself when it sets its watches again, here without the race detector only")
 	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -22,7 +23,7 @@ func TestServerAnHourOfIdleSessions(t *testing.T) {
 
 func anHour(t *testing.T, hold bool) {
 	n := suite.LongOr(100, 10)
-	if raceEnabled {
+	if race.Enabled {
 		n = 10
 	}
 	start := time.Now()

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 )
 
 // edits are deliberate mistakes: each breaks a rule of the line.
@@ -93,7 +95,7 @@ func TestEditsApply(t *testing.T) {
 // A line that breaks one of its rules is found out by the random programs, or by the
 // small worlds.
 func TestEditsAreFound(t *testing.T) {
-	if os.Getenv("ZKSYNC_LONG") == "" || raceEnabled || testing.CoverMode() != "" {
+	if os.Getenv("ZKSYNC_LONG") == "" || race.Enabled || testing.CoverMode() != "" {
 		t.Skip("ZKSYNC_LONG=1 runs it, but neither with the race detector nor for coverage")
 	}
 	dir := t.TempDir()

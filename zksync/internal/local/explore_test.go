@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 )
 
 // Small worlds are explored to the end: every order of all that can happen to three
@@ -312,7 +314,7 @@ var permitWants = []Want{
 func TestSmallWorlds(t *testing.T) {
 	left := bounds{foreign: 1, losses: 1, failures: 1}
 	calls := 2
-	if os.Getenv("ZKSYNC_LONG") != "" && !raceEnabled && testing.CoverMode() == "" { // minutes, and hours with those
+	if os.Getenv("ZKSYNC_LONG") != "" && !race.Enabled && testing.CoverMode() == "" { // minutes, and hours with those
 		left.foreign, calls = 2, 3
 	}
 	worlds, states := 0, 0

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 )
 
 // Main runs the tests of a package, ends the servers that they share, and fails if
@@ -24,7 +26,7 @@ func Main(m *testing.M) {
 		takeTurn()
 	}
 	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !RaceEnabled {
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !race.Enabled {
 		_ = f.Value.Set(strconv.Itoa(max(LongOr(4, 16), runtime.GOMAXPROCS(0)))) // most of them wait
 	}
 	code := m.Run()

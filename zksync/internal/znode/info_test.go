@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 )
 
 const tp = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -110,7 +112,7 @@ func TestInfoFits(t *testing.T) {
 
 func TestInfoAllocates(t *testing.T) {
 	info := Info{"billing", "web-1", 4711, "o1", "order 7", tp, false}
-	if n := testing.AllocsPerRun(100, func() { info.Encode() }); n > 2 && !raceEnabled { // its pools are emptied at random with the race detector
+	if n := testing.AllocsPerRun(100, func() { info.Encode() }); n > 2 && !race.Enabled { // its pools are emptied at random with the race detector
 		t.Errorf("Encode: %v allocations", n)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
@@ -65,7 +66,7 @@ func TestACrowdOfGoroutinesCostsLittle(t *testing.T) {
 				for range 3 {
 					least = min(least, costOfCrowd(t, s, m, lock))
 				}
-				if least > 4_000_000 && !suite.RaceEnabled {
+				if least > 4_000_000 && !race.Enabled {
 					t.Errorf("%d waiting goroutines cost %d bytes, want less than 4 MB", crowd, least)
 				}
 			})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
@@ -71,7 +72,7 @@ func each(sessions []*zksync.Session, f func(i int)) {
 // their nodes.
 func TestManySessionsInOneQueue(t *testing.T) {
 	n := suite.LongOr(1000, 200)
-	if suite.RaceEnabled {
+	if race.Enabled {
 		n = min(n, 300) // each lists the whole line, and the race detector looks at every byte
 	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
@@ -105,7 +106,7 @@ func TestTimedOutTriesLeaveNothing(t *testing.T) {
 		// The server keeps one watch a path and connection, however often it
 		// was asked for one; the client keeps all.
 		room = footprint() - room
-		if room > 500_000 && !suite.RaceEnabled {
+		if room > 500_000 && !race.Enabled {
 			t.Errorf("%d timed-out tries have left %d bytes", tries, room)
 		}
 		_, st, err := s.Conn().Exists(p)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
@@ -126,7 +127,7 @@ func deadlines(t *testing.T, z *suite.Ground, opts ...zksync.LockOption) {
 	if n := holds.Load(); n < calls/10 || n > calls-calls/10 {
 		t.Errorf("%d of %d calls held: the deadlines were not around the grant", n, calls)
 	}
-	if suite.RaceEnabled {
+	if race.Enabled {
 		return // its times say nothing
 	}
 	if d, other := late.at(.99), idle.at(.99); d > 50*time.Millisecond+2*other {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -21,7 +22,7 @@ import (
 func TestManySessions(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		n := suite.Runs(1000)
-		if suite.RaceEnabled {
+		if race.Enabled {
 			n = 50 // the race detector keeps books on every byte
 		}
 		ctx, path := suite.Context(t), z.Path(t)

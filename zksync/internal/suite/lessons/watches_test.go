@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -46,7 +47,7 @@ func TestNoEventIsDropped(t *testing.T) {
 func TestWatchesSetAgainLoseNoEvent(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		n, changed, queued := 12_000, 600, 16
-		if suite.RaceEnabled { // the client races with itself here
+		if race.Enabled { // the client races with itself here
 			n, queued = 1000, 0
 		}
 		raw, root := z.Raw(t), z.Path(t)

@@ -1,5 +1,0 @@
-//go:build race
-
-package znode
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package zksync_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package zktest_test
-
-const raceEnabled = false
