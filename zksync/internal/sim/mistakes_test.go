@@ -106,14 +106,18 @@ func (m mistake) find(t *testing.T, bin string) bool {
 	return false
 }
 
-// failure is what report prints of a program that fails.
-var failure = regexp.MustCompile(`-run TestPrograms -sim\.seed=(\d+) .*\n *(.*)`)
+// failure is what report prints of a program that fails, crash what is printed of one
+// that panics: then the seed is the last that was begun.
+var (
+	failure = regexp.MustCompile(`-run TestPrograms -sim\.seed=(\d+) .*\n *(.*)`)
+	crash   = regexp.MustCompile(`(?s).*begins -sim\.seed=(\d+)\n.*?(panic: [^\n]*)\n\ngoroutine \d+ \[[^\n]*, synctest bubble `)
+)
 
 // fails has TestPrograms run with mistakes. It returns the seed of the program that
 // fails, and the first that is wrong with it; 0 if none does.
 func fails(t *testing.T, bin, mistakes string, args ...string) (seed uint64, what, output string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), bin, append([]string{"-test.run=^TestPrograms$", "-test.timeout=10m",
+	cmd := exec.CommandContext(t.Context(), bin, append([]string{"-test.run=^TestPrograms$", "-test.timeout=10m", "-sim.begins",
 		"-sim.full=" + strconv.FormatBool(*simFull)}, args...)...)
 	cmd.Env = append(os.Environ(), "ZKSYNC_MISTAKE="+mistakes)
 	text, err := cmd.CombinedOutput()
@@ -122,7 +126,10 @@ func fails(t *testing.T, bin, mistakes string, args ...string) (seed uint64, wha
 	}
 	var exit *exec.ExitError
 	match := failure.FindStringSubmatch(string(text))
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 || match == nil {
+	if match == nil {
+		match = crash.FindStringSubmatch(string(text))
+	}
+	if !errors.As(err, &exit) || match == nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	seed, err = strconv.ParseUint(match[1], 10, 64)

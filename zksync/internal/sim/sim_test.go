@@ -28,6 +28,7 @@ var (
 	simAll      = flag.Bool("sim.all", false, "don't stop at the first program that fails")
 	simSeed     = flag.Uint64("sim.seed", 0, "the one program that TestPrograms runs, with its trace")
 	simTries    = flag.Int("sim.tries", 1, "how often to run the program of -sim.seed, until it fails")
+	simBegins   = flag.Bool("sim.begins", false, "print the seed of each program to standard error before it runs: of one that crashes, too, it is known")
 	simWithout  = flag.String("sim.without", "", "what to leave out of the program of -sim.seed, with commas between: p1, p1.0, p1.0/2, f3")
 )
 
@@ -98,6 +99,9 @@ func TestPrograms(t *testing.T) {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
 				for seed, ok := more(); ok; seed, ok = more() {
+					if *simBegins {
+						fmt.Fprintf(os.Stderr, "begins -sim.seed=%d\n", seed)
+					}
 					simulate(t, newPlan(seed, *simFull)).report(t)
 					done.Add(1)
 				}
