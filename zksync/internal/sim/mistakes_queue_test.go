@@ -41,7 +41,7 @@ var queueMistakes = []mistake{
 	{
 		name: "NoSweep", is: "Nodes of this process that nobody answers for are left alone.",
 		aid:   true,
-		edits: []edit{{inQueue + "queue.go", `!isOwned(name.GUID):`, `!isOwned(name.GUID) && !mistake("NoSweep"):`}},
+		edits: []edit{{inQueue + "listing.go", `!isOwned(name.GUID):`, `!isOwned(name.GUID) && !mistake("NoSweep"):`}},
 	},
 	{
 		name: "NoOwnerCheck", is: "A node counts as ours whichever session owns it.",
@@ -51,7 +51,7 @@ var queueMistakes = []mistake{
 				if e.session = stat.EphemeralOwner; mistake("NoOwnerCheck") {
 					e.session = st.Session
 				}`},
-			{inQueue + "walk.go", `case w.Stat.EphemeralOwner != e.session:`, `case w.Stat.EphemeralOwner != e.session && !mistake("NoOwnerCheck"):`},
+			{inQueue + "block.go", `case w.Stat.EphemeralOwner != e.session:`, `case w.Stat.EphemeralOwner != e.session && !mistake("NoOwnerCheck"):`},
 		},
 	},
 	{
@@ -72,7 +72,7 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "OwnMissing", is: "An entry whose node is not in the line counts as the first.",
-		edits: []edit{{inQueue + "walk.go", "\n\treturn errAgain", `
+		edits: []edit{{inQueue + "listing.go", "\n\treturn errAgain", `
 			if mistake("OwnMissing") {
 				own, _ := znode.Parse(mine)
 				v.line = append([]znode.Name{own}, line...)
@@ -85,7 +85,7 @@ var queueMistakes = []mistake{
 	{
 		name: "ZeroReadGrant", is: "A turn is believed without a read whatever connection the watches were set on.",
 		with: "LongWatches",
-		edits: []edit{{inQueue + "walk.go", `return deleted && !local && !over &&`, `
+		edits: []edit{{inQueue + "block.go", `return deleted && !local && !over &&`, `
 			if mistake("ZeroReadGrant") {
 				return deleted && !local && !over
 			}
@@ -119,10 +119,10 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "SequenceFence", is: "The fence is the sequence number, which starts again when the parent is made anew.",
-		edits: []edit{{inQueue + "walk.go", `e.fence.Store(w.Stat.Czxid)`, `
+		edits: []edit{{inQueue + "block.go", `e.fence.Store(w.Stat.Czxid)`, `
 			fence := w.Stat.Czxid
 			if mistake("SequenceFence") {
-				name, _ := znode.Parse(path.Base(e.nodes[i]))
+				name, _ := znode.Parse(e.nodes[i][len(e.order.Places[i].Parent)+1:])
 				fence = name.Seq + 1
 			}
 			e.fence.Store(fence)`}},

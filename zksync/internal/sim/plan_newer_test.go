@@ -171,9 +171,6 @@ const inspectedRoot = "/q"
 
 func prepareInspected(r *rand.Rand, p *plan) {
 	p.wantPaths(2 + r.IntN(2))
-	for i := range p.paths {
-		p.paths[i] = fmt.Sprintf("%s/l%d", inspectedRoot, i)
-	}
 	p.handoff = 16
 	if r.IntN(4) > 0 {
 		p.faults = nil
@@ -184,6 +181,9 @@ func prepareInspected(r *rand.Rand, p *plan) {
 // process as a rule, and a peer looks who has it.
 func dressInspected(r *rand.Rand, p *plan) {
 	p.limits = make([]int64, len(p.paths))
+	for i := range p.paths { // a story may have added some
+		p.paths[i] = fmt.Sprintf("%s/l%d", inspectedRoot, i)
+	}
 	last := len(p.slots) - 1
 	p.slots[last] = p.slots[last][:1]
 	p.each(func(slot int, l *life) {
