@@ -213,52 +213,6 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 	return m.work(ctx, c.hold, fn)
 }
 
-// work runs fn under a hold, and gives it back.
-func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) (err error) {
-	defer func() { // also when fn panics or ends its goroutine
-		rctx, cancel := m.brief(context.Background())
-		defer cancel()
-		rerr := h.Release(rctx)
-		if rctx.Err() != nil && errors.Is(rerr, context.DeadlineExceeded) {
-			// Not confirmed yet: that goes on without us, and is no reason to
-			// tell that the work failed.
-			rerr = nil
-		}
-		err = join(err, rerr)
-	}()
-	ctx = h.Context(ctx)
-	if m.cfg.revocable {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		select {
-		case <-h.Revoked():
-			cancel(ErrRevoked)
-		default:
-			go func() {
-				select {
-				case <-h.Revoked():
-					cancel(ErrRevoked)
-				case <-ctx.Done():
-				}
-			}()
-		}
-	}
-	return fn(ctx, h)
-}
-
-// join adds the error of a clean-up to the error that caused it, which comes
-// first: the clean-up must not hide the cause.
-func join(err, cleanup error) error {
-	switch {
-	case err == nil:
-		return cleanup
-	case cleanup == nil:
-		return err
-	}
-	return errors.Join(err, cleanup)
-}
-
 // As returns the lock for one owner. Calls on it enter the lock again if o holds it,
 // and are given back level by level, whatever owner their contexts carry. If o's hold
 // was lost they fail with ErrLost. The first handle on a lock that o took without one

@@ -13,11 +13,11 @@ import (
 
 // edits are deliberate mistakes: each breaks a rule of the line.
 var edits = []struct{ rule, file, text, errs string }{
-	{"one live holder holds alone", "line.go",
+	{"one live holder holds alone", "grant.go",
 		`case h.kind.Alone():
 		l.single = h`, `case h.kind.Alone() && h.kind != Write:
 		l.single = h`},
-	{"a holder that can't be is lost before there is another", "line.go",
+	{"a holder that can't be is lost before there is another", "grant.go",
 		`for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {`,
 		`for h := l.contradicted(t); h != nil && t.moving && h.owner != ""; h = l.contradicted(t) {`},
 	{"each group in front has a ticket", "line.go",

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -254,47 +253,6 @@ func (e *Entry) look(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// parse returns the lock nodes among names, in order, and deletes nodes that this
-// process has forgotten there.
-func (e *Entry) parse(p Place, names []string) []znode.Name {
-	line := make([]znode.Name, 0, len(names))
-	var strange []string
-	for _, n := range names {
-		name, ok := znode.ParseAny(n, p.Foreign)
-		switch {
-		case !ok:
-			if e.order.Strange != nil && znode.Numbered(n) {
-				strange = append(strange, n)
-			}
-			continue
-		case name.HasGUID && name.GUID.Ours() && !isOwned(name.GUID):
-			go sweep(e.c, path.Join(p.Parent, n), name.GUID)
-		}
-		line = append(line, name)
-	}
-	if len(strange) > 0 {
-		e.order.Strange(p.Parent, strange)
-	}
-	znode.Sort(line)
-	return line
-}
-
-// listAll lists all places at once: if they are free, several cost the time of one.
-func (e *Entry) listAll(ctx context.Context) []*view {
-	seen := make([]*view, len(e.order.Places))
-	if st, err := e.c.Await(ctx); err != nil || st.Session != e.session {
-		return seen
-	}
-	var wg sync.WaitGroup
-	for i, p := range e.order.Places {
-		if !p.Kazoo {
-			wg.Go(func() { seen[i] = e.list(i) })
-		}
-	}
-	wg.Wait()
-	return seen
 }
 
 // wait waits for the turn in each place. The order does not matter: a position in

@@ -18,7 +18,7 @@ import (
 )
 
 // repository is where the files of the edits are, seen from the package.
-const repository = "../../.."
+const repository = "../../../.."
 
 // A mistake is one that a lock library can make. Edits of the library make it on
 // demand; no test has a seam in the library itself.

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // again is the command that runs the plan once more.
 func (p plan) again() string {
-	cmd := fmt.Sprintf("go test ./zksync/internal/sim -run TestPrograms -sim.seed=%d -sim.tries=100", p.seed)
+	cmd := fmt.Sprintf("go test ./zksync/internal/suite/sim -run TestPrograms -sim.seed=%d -sim.tries=100", p.seed)
 	if p.full {
 		cmd += " -sim.full"
 	}

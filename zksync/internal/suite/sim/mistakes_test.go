@@ -62,7 +62,7 @@ func TestMistakesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "sim.test.exe") // Windows wants the ending, the others don't mind
-	goCommand(t, "test", "-c", "-overlay="+overlay, "-o", bin, "./zksync/internal/sim")
+	goCommand(t, "test", "-c", "-overlay="+overlay, "-o", bin, "./zksync/internal/suite/sim")
 	start := time.Now()
 	var found atomic.Int64
 	t.Cleanup(func() { // when they have all been looked for; .ci/run wants this line

@@ -2,11 +2,11 @@
 // processes, on an embedded server to which random faults are done, in virtual
 // time, and check what the locks promise. It has no code of its own.
 //
-//	go test ./zksync/internal/sim                                     a few seconds of it, the same programs each time
-//	go test ./zksync/internal/sim -sim.duration=3m -sim.first=0 -v    other programs each time, as many as there is time for
-//	go test ./zksync/internal/sim -sim.full -sim.programs=10000 -v    4 sessions of 4 goroutines in every program
-//	go test ./zksync/internal/sim -sim.kind=kazoo -sim.programs=1000  programs of one kind
-//	ZKSYNC_LONG=1 go test ./zksync/internal/sim -v                    also that each deliberate mistake is found
+//	go test ./zksync/internal/suite/sim                                     a few seconds of it, the same programs each time
+//	go test ./zksync/internal/suite/sim -sim.duration=3m -sim.first=0 -v    other programs each time, as many as there is time for
+//	go test ./zksync/internal/suite/sim -sim.full -sim.programs=10000 -v    4 sessions of 4 goroutines in every program
+//	go test ./zksync/internal/suite/sim -sim.kind=kazoo -sim.programs=1000  programs of one kind
+//	ZKSYNC_LONG=1 go test ./zksync/internal/suite/sim -v                    also that each deliberate mistake is found
 //
 // A seed makes a program: what each goroutine calls and for how long it works,
 // which process crashes or closes when, and which faults are done to whom. The
@@ -75,11 +75,11 @@
 //
 // This shows one mistake, the program that finds it, and its trace:
 //
-//	go test ./zksync/internal/sim -v -run TestMistakesAreFound -sim.mistake=NoSync
+//	go test ./zksync/internal/suite/sim -v -run TestMistakesAreFound -sim.mistake=NoSync
 //
 // This leaves the overlay in a directory. With it any test can be run with mistakes,
 // which the environment variable ZKSYNC_MISTAKE names, with commas between:
 //
-//	go test ./zksync/internal/sim -run TestMistakesApply -sim.overlay=/tmp/mistakes
+//	go test ./zksync/internal/suite/sim -run TestMistakesApply -sim.overlay=/tmp/mistakes
 //	ZKSYNC_MISTAKE=NoSync,NoSweep go test -overlay=/tmp/mistakes/overlay.json ./zksync
 package sim

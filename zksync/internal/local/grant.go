@@ -1,0 +1,119 @@
+package local
+
+// turn gives the lock to those whom a ticket serves, now that its turn has come. A
+// ticket that has left meanwhile serves nobody. If it finds that holders have lost the
+// lock it grants nothing, and has to be called again once they have been told.
+func (l *line) turn(t *Ticket) (again bool) {
+	for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {
+		l.lose(h, errGone) // two can't be first: its node is gone
+		again = true
+	}
+	if again {
+		return true
+	}
+	if !t.moving {
+		t.renewed = false // for nobody any more
+		return false
+	}
+	if t.renewed && t.alone {
+		t.turns = 0
+	}
+	l.grant(t)
+	l.settle()
+	return false
+}
+
+// contradicted returns a live holder that can't be while it is the turn of t.
+func (l *line) contradicted(t *Ticket) *Holder {
+	if h := l.single; h != nil {
+		if h.lost == nil && h.ticket != t {
+			return h
+		}
+		return nil
+	}
+	for e := l.held.Front(); e != nil && t.kind.Alone() && l.live > 0; e = e.Next() {
+		if h := e.Value.(*Holder); h.lost == nil && h.ticket != t {
+			return h
+		}
+	}
+	return nil
+}
+
+// grant serves the group of a ticket.
+func (l *line) grant(t *Ticket) {
+	g := t.group
+	l.drop(t)
+	t.renewed = false
+	l.remove(g)
+	if t.used && g.shares() {
+		t.turns += len(g.calls)
+	}
+	h := t.holder
+	if h == nil {
+		h = l.newHolder(t, g.calls[0])
+	}
+	for _, c := range g.calls {
+		c.group = nil
+		l.admit(h, c)
+	}
+	t.used = true
+}
+
+// admit serves a call on a holder.
+func (l *line) admit(h *Holder, c *Call) {
+	h.admit(&c.Want)
+	c.holder = h
+	l.answer(c)
+}
+
+// newHolder makes a holder on a ticket, for a call and those that are served with it.
+func (l *line) newHolder(t *Ticket, c *Call) *Holder {
+	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, first: c}
+	t.holder = h
+	h.elem = l.held.PushBack(h)
+	l.live++
+	switch {
+	case h.kind.Alone():
+		l.single = h
+	case h.shared:
+		l.joined = h
+	}
+	if h.owner != "" {
+		if l.owners == nil {
+			l.owners = make(map[string][]*Holder)
+		}
+		l.owners[h.owner] = append(l.owners[h.owner], h)
+	}
+	return h
+}
+
+// discard takes a holder out.
+func (l *line) discard(h *Holder) {
+	l.held.Remove(h.elem)
+	if h.lost == nil {
+		l.live--
+	} else {
+		l.owed--
+	}
+	if l.single == h {
+		l.single = nil
+	}
+	if l.joined == h {
+		l.joined = nil
+	}
+	if h.owner == "" {
+		return
+	}
+	mine := l.owners[h.owner]
+	for i, o := range mine {
+		if o == h {
+			mine = append(mine[:i:i], mine[i+1:]...)
+			break
+		}
+	}
+	if len(mine) == 0 {
+		delete(l.owners, h.owner)
+	} else {
+		l.owners[h.owner] = mine
+	}
+}

@@ -1,0 +1,163 @@
+package local
+
+import (
+	"slices"
+)
+
+// part is a part of a lock in use that has several.
+type part struct {
+	l *Lock
+	i int // of the part
+}
+
+// Consist notes of which parts the lock consists, while it is in use.
+func (l *Lock) Consist(terms *Terms) {
+	t := l.t
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.terms.Parts != nil {
+		return
+	}
+	l.terms = *terms
+	t.multis.Add(1)
+	for i, p := range l.terms.Parts {
+		t.parts[p.Path] = append(t.parts[p.Path], part{l, i})
+	}
+}
+
+// scatterLocked takes the parts of a lock that is in use no more out of the table.
+func (t *Table) scatterLocked(l *Lock) {
+	if l.terms.Parts == nil {
+		return
+	}
+	t.multis.Add(-1)
+	for _, p := range l.terms.Parts {
+		left := slices.DeleteFunc(t.parts[p.Path], func(o part) bool { return o.l == l })
+		if t.parts[p.Path] = left; len(left) == 0 {
+			delete(t.parts, p.Path)
+		}
+	}
+}
+
+// conflict is a call's refusal because another lock is in use for one of its paths.
+type conflict struct {
+	with *Lock
+	error
+}
+
+func (c *conflict) Unwrap() error { return c.error }
+
+// settles reports whether a call that was refused may try again: the lock that
+// is in its way is idle by now, and bound to no terms.
+func (c *conflict) settles() bool {
+	l := c.with
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.idle() {
+		return false
+	}
+	l.t.mu.Lock()
+	defer l.t.mu.Unlock()
+	l.bound = false
+	return true
+}
+
+// bind has the lock, which is idle, used on the terms of a call. It returns a
+// conflict if a lock that shares a path with it is used on others, or was until now.
+// It is called with l.mu held.
+func (l *Lock) bind(terms *Terms) error {
+	t := l.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := l.partsRefuseLocked(terms); err != nil {
+		return err
+	}
+	for _, p := range terms.Parts {
+		if o := t.locks[p.Path]; o != nil {
+			if err := o.refusesLocked(&o.terms.Manners, terms, &p.Manners); err != nil {
+				return err
+			}
+		}
+		for _, o := range t.parts[p.Path] {
+			if o.l == l {
+				continue
+			}
+			if err := o.l.refusesLocked(&o.l.terms.Parts[o.i].Manners, terms, &p.Manners); err != nil {
+				return err
+			}
+		}
+	}
+	l.terms, l.bound = *terms, true
+	return nil
+}
+
+// partsRefuse returns the conflict of a call on a lock's terms with a part of another
+// lock in use, or nil.
+func (l *Lock) partsRefuse(terms *Terms) error {
+	l.t.mu.Lock()
+	defer l.t.mu.Unlock()
+	return l.partsRefuseLocked(terms)
+}
+
+func (l *Lock) partsRefuseLocked(terms *Terms) error {
+	if terms.Parts != nil {
+		return nil
+	}
+	for _, o := range l.t.parts[l.name] {
+		if err := o.l.refusesLocked(&o.l.terms.Parts[o.i].Manners, terms, &terms.Manners); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusesLocked returns a conflict if the lock, which has manners m at a path, is in
+// use on other terms than those of a call, which has theirs at it. It needs the
+// table's mutex.
+func (l *Lock) refusesLocked(m *Manners, terms *Terms, theirs *Manners) error {
+	if !l.bound {
+		return nil
+	}
+	if err := l.terms.against(m, terms, theirs); err != nil {
+		return &conflict{l, err}
+	}
+	return nil
+}
+
+// Entangled reports whether the owner would wait for itself: it holds a lock that
+// shares a path with the one that it asks for.
+func (t *Table) Entangled(name string, terms *Terms, owner string) bool {
+	if owner == "" || terms.Parts == nil && t.multis.Load() == 0 {
+		return false
+	}
+	return slices.ContainsFunc(t.sharing(name, terms), func(l *Lock) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.line.mine(owner, Exclusive) != nil
+	})
+}
+
+// sharing returns the locks in use, apart from one, that share a path with it.
+func (t *Table) sharing(name string, terms *Terms) (list []*Lock) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	add := func(path string) {
+		for _, o := range t.parts[path] {
+			if o.l.name != name {
+				list = append(list, o.l)
+			}
+		}
+	}
+	if terms.Parts == nil {
+		add(name)
+	}
+	for _, p := range terms.Parts {
+		if l := t.locks[p.Path]; l != nil {
+			list = append(list, l)
+		}
+		add(p.Path)
+	}
+	return list
+}
