@@ -117,14 +117,14 @@ func TestAllocationsOfAFreeLock(t *testing.T) {
 
 // What is told of a call, without the lock: exact.
 func TestAllocationsOfTheTracer(t *testing.T) {
-	tr, a := unsampled(), zksync.Acquire{Path: lockPath, Mode: zksync.ModeMutex}
+	tr, a := unsampled(), zksync.AcquireInfo{Path: lockPath, Mode: zksync.ModeMutex}
 	n := testing.AllocsPerRun(1000, func() {
 		call := tr.AcquireStart(context.Background(), a)
 		tr.Parent(call)
 		tr.Blocked(call, zksync.Peer{Node: "/n", Position: 1, TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
 		hold := tr.HoldStart(call, a)
-		tr.AcquireEnd(call, a, zksync.Result{Node: "/n"})
-		tr.HoldEnd(hold, a, zksync.Ending{Reason: zksync.EndUnlocked})
+		tr.AcquireEnd(call, a, zksync.AcquireEndInfo{Node: "/n"})
+		tr.HoldEnd(hold, a, zksync.HoldEndInfo{Reason: zksync.EndUnlocked})
 		tr.ReleaseEnd(tr.ReleaseStart(hold, a), a, nil)
 	})
 	t.Logf("%v allocations", n)

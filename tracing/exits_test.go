@@ -242,15 +242,15 @@ func TestPanicOfAnotherTracer(t *testing.T) {
 	boom := errors.New("boom")
 	type hooks = zksync.Tracer
 	for name, broken := range map[string]*hooks{
-		"AcquireStart": {AcquireStart: func(context.Context, zksync.Acquire) context.Context { panic(boom) }},
+		"AcquireStart": {AcquireStart: func(context.Context, zksync.AcquireInfo) context.Context { panic(boom) }},
 		"Blocked":      {Blocked: func(context.Context, zksync.Peer) { panic(boom) }},
-		"AcquireEnd":   {AcquireEnd: func(context.Context, zksync.Acquire, zksync.Result) { panic(boom) }},
-		"HoldStart":    {HoldStart: func(context.Context, zksync.Acquire) context.Context { panic(boom) }},
+		"AcquireEnd":   {AcquireEnd: func(context.Context, zksync.AcquireInfo, zksync.AcquireEndInfo) { panic(boom) }},
+		"HoldStart":    {HoldStart: func(context.Context, zksync.AcquireInfo) context.Context { panic(boom) }},
 		"HoldContext":  {HoldContext: func(_, _ context.Context) context.Context { panic(boom) }},
-		"HoldEnd":      {HoldEnd: func(context.Context, zksync.Acquire, zksync.Ending) { panic(boom) }},
-		"ReleaseStart": {ReleaseStart: func(context.Context, zksync.Acquire) context.Context { panic(boom) }},
-		"ReleaseEnd":   {ReleaseEnd: func(context.Context, zksync.Acquire, error) { panic(boom) }},
-		"Handoff":      {Handoff: func(context.Context, zksync.Acquire) { panic(boom) }},
+		"HoldEnd":      {HoldEnd: func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { panic(boom) }},
+		"ReleaseStart": {ReleaseStart: func(context.Context, zksync.AcquireInfo) context.Context { panic(boom) }},
+		"ReleaseEnd":   {ReleaseEnd: func(context.Context, zksync.AcquireInfo, error) { panic(boom) }},
+		"Handoff":      {Handoff: func(context.Context, zksync.AcquireInfo) { panic(boom) }},
 		"Session":      {Session: func(zksync.SessionEvent) { panic(boom) }},
 		"Cleanup":      {Cleanup: func(int) { panic(boom) }},
 		"Parent":       {Parent: func(context.Context) string { panic(boom) }},

@@ -161,7 +161,7 @@ func TestPayload(t *testing.T) {
 		{"default", nil, true},
 		{"with baggage", []tracing.Option{tracing.WithPropagator(both)}, true},
 		{"only baggage", []tracing.Option{tracing.WithPropagator(propagation.Baggage{})}, false},
-		{"without", []tracing.Option{tracing.WithoutNodeData()}, false},
+		{"without", []tracing.Option{tracing.WithoutTraceparent()}, false},
 	} {
 		for _, k := range kinds {
 			t.Run(tt.name+"/"+k.name, func(t *testing.T) {

@@ -91,10 +91,10 @@ func WithLockName(fn func(path string) string) Option {
 // same.
 func WithoutHoldSpans() Option { return optionFunc(func(c *config) { c.noHolds = true }) }
 
-// WithoutNodeData publishes no traceparent in lock nodes. Processes that wait for this
+// WithoutTraceparent publishes no traceparent in lock nodes. Processes that wait for this
 // one then find no span to link to; the links of this process to others stay the same.
 // zksync.WithoutNodeInfo leaves out the rest of a node's data.
-func WithoutNodeData() Option { return optionFunc(func(c *config) { c.noNodeData = true }) }
+func WithoutTraceparent() Option { return optionFunc(func(c *config) { c.noNodeData = true }) }
 
 // WithAttributes adds attributes to every span and every metric. If it is given
 // several times, all attributes count.

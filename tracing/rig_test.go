@@ -76,7 +76,7 @@ func (r *rig) ended(t *testing.T) {
 func (r *rig) dial(opts ...zksync.Option) *zksync.Session {
 	r.t.Helper()
 	s, err := zksync.Dial(context.Background(), []string{"127.0.0.1"}, append([]zksync.Option{
-		zksync.WithDialer(r.srv.Dial), zksync.WithTracer(r.tracer), zksync.WithLogger(discard)}, opts...)...)
+		zksync.WithDialContext(r.srv.Dial), zksync.WithTracer(r.tracer), zksync.WithLogger(discard)}, opts...)...)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ var (
 	acquiredBy = []attribute.KeyValue{keyRelation.String("acquired_by")}
 )
 
-func (ad *adapter) acquireStart(ctx context.Context, a zksync.Acquire) context.Context {
+func (ad *adapter) acquireStart(ctx context.Context, a zksync.AcquireInfo) context.Context {
 	name := ""
 	if ad.name != nil {
 		name = ad.name(a.Path)
@@ -51,7 +51,7 @@ func (ad *adapter) acquireStart(ctx context.Context, a zksync.Acquire) context.C
 
 // start begins a span. Samplers see its name and kind; only recorded spans get the
 // attributes.
-func (ad *adapter) start(ctx context.Context, a zksync.Acquire, k spanKind) (context.Context, trace.Span) {
+func (ad *adapter) start(ctx context.Context, a zksync.AcquireInfo, k spanKind) (context.Context, trace.Span) {
 	ctx, span := ad.tracer.Start(ctx, k.name, k.opts...)
 	if span.IsRecording() {
 		span.SetAttributes(k.attrs...)
@@ -99,7 +99,7 @@ func who(p zksync.Peer) []attribute.KeyValue {
 	return list
 }
 
-func (ad *adapter) acquireEnd(ctx context.Context, _ zksync.Acquire, r zksync.Result) {
+func (ad *adapter) acquireEnd(ctx context.Context, _ zksync.AcquireInfo, r zksync.AcquireEndInfo) {
 	c := ad.callOf(ctx)
 	if c == nil {
 		return
@@ -157,13 +157,13 @@ func outcomeOf(err error) outcome {
 
 func errorType(err error) string { return (&zksync.Error{Err: err}).ErrorType() }
 
-func (ad *adapter) handoff(ctx context.Context, _ zksync.Acquire) {
+func (ad *adapter) handoff(ctx context.Context, _ zksync.AcquireInfo) {
 	if c := ad.callOf(ctx); c != nil {
 		ad.handoffs.Add(c, 1, c.set.add...)
 	}
 }
 
-func (ad *adapter) holdStart(ctx context.Context, a zksync.Acquire) context.Context {
+func (ad *adapter) holdStart(ctx context.Context, a zksync.AcquireInfo) context.Context {
 	c := ad.callOf(ctx)
 	if c == nil {
 		return ctx
@@ -188,7 +188,7 @@ func (ad *adapter) holdContext(parent, held context.Context) context.Context {
 	return parent
 }
 
-func (ad *adapter) holdEnd(ctx context.Context, _ zksync.Acquire, e zksync.Ending) {
+func (ad *adapter) holdEnd(ctx context.Context, _ zksync.AcquireInfo, e zksync.HoldEndInfo) {
 	h := ad.holdOf(ctx)
 	if h == nil {
 		return
@@ -229,7 +229,7 @@ func fail(span trace.Span, err error) {
 	}
 }
 
-func (ad *adapter) releaseStart(ctx context.Context, a zksync.Acquire) context.Context {
+func (ad *adapter) releaseStart(ctx context.Context, a zksync.AcquireInfo) context.Context {
 	c := ad.callOf(ctx)
 	if c == nil {
 		return ctx
@@ -256,7 +256,7 @@ func (ad *adapter) releaseStart(ctx context.Context, a zksync.Acquire) context.C
 	return r
 }
 
-func (ad *adapter) releaseEnd(ctx context.Context, _ zksync.Acquire, err error) {
+func (ad *adapter) releaseEnd(ctx context.Context, _ zksync.AcquireInfo, err error) {
 	if c := ad.callOf(ctx); c != nil && errors.Is(err, zksync.ErrLost) { // nobody noticed the loss before
 		ad.lost(ctx, c.set, zksync.LossReason(err))
 	}

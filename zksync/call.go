@@ -18,7 +18,7 @@ import (
 type call struct {
 	local.Call
 	s     *Session
-	acq   Acquire
+	acq   AcquireInfo
 	ctx   context.Context // AcquireStart's
 	now   bool            // TryLock, TryAcquire: does not wait for a connection
 	start time.Time
@@ -195,9 +195,9 @@ func (c *call) answered() {
 	}
 }
 
-func (c *call) result() Result {
+func (c *call) result() AcquireEndInfo {
 	st, _ := c.s.conn.State()
-	r := Result{Err: c.end, Node: c.Node, Position: c.Position, Contended: c.Contended || c.Handed, Handoff: c.Handed,
+	r := AcquireEndInfo{Err: c.end, Node: c.Node, Position: c.Position, Contended: c.Contended || c.Handed, Handoff: c.Handed,
 		Waited: time.Since(c.start), Server: st.Server}
 	if c.end == nil && c.Granted() {
 		r.Node = c.Held()

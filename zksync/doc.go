@@ -500,7 +500,7 @@
 //
 //   - RWMutexes, Curator's InterProcessMutex and LeaderSelector, and go-zookeeper's
 //     Lock, as they are;
-//   - kazoo's Lock, as it is, with [WithKazooQueue]. Without that option each of
+//   - kazoo's Lock, as it is, with [WithKazooName]. Without that option each of
 //     its users has to give it the pattern of our names:
 //     client.Lock(path, extra_lock_patterns=["-lock-"]), kazoo 2.8 or later.
 //     Otherwise kazoo does not see us, and both sides hold.

@@ -123,7 +123,7 @@ func (g *graph) link(at spot, owner, prev int32) int32 {
 // twins reports whether two neighbours in line are nodes of one call, the second
 // of which does not wait for the first: kazoo's beside the call's own, and that
 // of a writer who reads now, in the place of its write node.
-func twins(a, b *Node) bool {
+func twins(a, b *LockNode) bool {
 	if a.Session != b.Session || a.OwnerID != b.OwnerID {
 		return false
 	}

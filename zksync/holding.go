@@ -13,7 +13,7 @@ type holding struct {
 	ctx     context.Context // guarded by mu; HoldStart's
 	begun   bool            // guarded by mu; HoldStart is somebody's to run
 	started bool            // guarded by mu; it has run
-	ended   Ending          // guarded by mu; with a reason once it has ended
+	ended   HoldEndInfo          // guarded by mu; with a reason once it has ended
 }
 
 // startHold runs HoldStart, once a holding, in the goroutine of a call that got the
@@ -60,7 +60,7 @@ func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
 	if s.cfg.tracer.HoldEnd == nil {
 		return nil
 	}
-	e := Ending{Reason: EndUnlocked, Err: why, Held: held}
+	e := HoldEndInfo{Reason: EndUnlocked, Err: why, Held: held}
 	switch {
 	case why != nil:
 		e.Reason = endReason(why)

@@ -18,7 +18,7 @@ import (
 // Queue is the line at a path as Inspect saw it. It is a plain value.
 type Queue struct {
 	Path  string   // as it was given
-	Nodes []Node   // in order
+	Nodes []LockNode   // in order
 	Other []string // names of children that are no lock nodes, which no lock heeds by default
 
 	// Suspects are those of Other that look like the lock nodes of another recipe:
@@ -28,9 +28,9 @@ type Queue struct {
 	Suspects []string
 }
 
-// Node is one node in line. The texts come from the program that made the node:
+// LockNode is one node in line. The texts come from the program that made the node:
 // don't trust them. It is a plain value; unknown fields are zero.
-type Node struct {
+type LockNode struct {
 	Name     string // of the node
 	Path     string // of the node, in full
 	Mode     Mode   // ModeMutex, ModeWrite, ModeRead or ModePermit
@@ -113,7 +113,7 @@ func (s *Session) ask(ctx context.Context, f func() error) error {
 	}
 }
 
-func (s *Session) inspect(ctx context.Context, full string) (nodes []Node, other []string, err error) {
+func (s *Session) inspect(ctx context.Context, full string) (nodes []LockNode, other []string, err error) {
 	var names []string
 	err = s.ask(ctx, func() (err error) {
 		names, _, err = s.conn.Children(full)
@@ -139,9 +139,9 @@ func (s *Session) inspect(ctx context.Context, full string) (nodes []Node, other
 
 // read reads the nodes of a line, and says who waits for whom. It takes line
 // over.
-func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]Node, error) {
+func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]LockNode, error) {
 	znode.Sort(line)
-	nodes := make([]Node, len(line))
+	nodes := make([]LockNode, len(line))
 	errs := forEach(len(line), func(i int) (err error) {
 		nodes[i], err = s.node(ctx, full, line[i])
 		return err
@@ -183,14 +183,14 @@ func forEach(n int, f func(i int) error) []error {
 	return errs
 }
 
-func (s *Session) node(ctx context.Context, full string, name znode.Name) (Node, error) {
-	n := Node{
+func (s *Session) node(ctx context.Context, full string, name znode.Name) (LockNode, error) {
+	n := LockNode{
 		Name: name.Raw, Path: path.Join(full, name.Raw), Mode: modeOf(name.Kind), Form: name.Form.String(),
 		Sequence: name.Seq, Weight: name.Weight, Limit: name.Limit,
 	}
 	data, stat, err := s.look(ctx, n.Path)
 	if err != nil {
-		return Node{}, err
+		return LockNode{}, err
 	}
 	n.Session, n.Since, n.Fence, n.Version = stat.EphemeralOwner, time.UnixMilli(stat.Ctime), stat.Czxid, stat.Version
 	n.Revoked = znode.IsRevoke(data)

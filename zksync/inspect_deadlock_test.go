@@ -106,7 +106,7 @@ func names(t *testing.T, tree zksync.Tree, c zksync.Cycle) (owners []string) {
 	for i, w := range c.Waits {
 		next := c.Waits[(i+1)%len(c.Waits)]
 		owners = append(owners, w.OwnerName)
-		var n, b *zksync.Node
+		var n, b *zksync.LockNode
 		for _, q := range tree.Queues {
 			for j := range q.Nodes {
 				switch at := &q.Nodes[j]; {
@@ -245,7 +245,7 @@ func TestSecondNodesAreNoDeadlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		root, ctx := z.Path(t), zksync.WithOwner(suite.Context(t), zksync.NewOwner("o"))
 		s := z.Dial(t)
-		h, err := zksync.NewMutex(s, root+"/kazoo", zksync.WithKazooQueue()).Hold(ctx)
+		h, err := zksync.NewMutex(s, root+"/kazoo", zksync.WithKazooName()).Hold(ctx)
 		suite.Must(t, err)
 		rw := zksync.NewRWMutex(s, root+"/rw")
 		suite.Must(t, rw.LockContext(ctx))

@@ -35,7 +35,7 @@ func tracesNodes() zksync.Option {
 }
 
 // firstNode is the first in line at p, as a session that is nobody sees it.
-func firstNode(t testing.TB, s *zksync.Session, p string) zksync.Node {
+func firstNode(t testing.TB, s *zksync.Session, p string) zksync.LockNode {
 	t.Helper()
 	q, err := s.Inspect(suite.Context(t), p)
 	suite.Must(t, err)
@@ -241,7 +241,7 @@ func TestEveryNodeIsRenamed(t *testing.T) {
 		p := z.Path(t)
 		block := zksync.NewMutex(holder, p+"/b")
 		block.Lock()
-		l := zksync.NewMulti(zksync.NewMutex(s, p+"/a", zksync.WithKazooQueue()), zksync.NewMutex(s, p+"/b", zksync.WithKazooQueue()))
+		l := zksync.NewMulti(zksync.NewMutex(s, p+"/a", zksync.WithKazooName()), zksync.NewMutex(s, p+"/b", zksync.WithKazooName()))
 		ctx, cancel := context.WithCancel(suite.Context(t))
 		first := suite.Async(func() error { return l.As(zksync.NewOwner("first")).LockContext(ctx) })
 		suite.InLine(t, z.Raw(t), p+"/a", 1+kazooParts)

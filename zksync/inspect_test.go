@@ -140,8 +140,8 @@ func TestRevocable(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p := suite.Context(t), z.Path(t)
 		s, other := z.Dial(t), z.Dial(t)
-		rw := zksync.NewRWMutex(s, p, zksync.WithRevocable())
-		for name, l := range map[string]zksync.Locker{"write": rw, "read": rw.RLocker(), "mutex": zksync.NewMutex(s, p, zksync.WithRevocable())} {
+		rw := zksync.NewRWMutex(s, p, zksync.WithCancelOnRevoke())
+		for name, l := range map[string]zksync.Locker{"write": rw, "read": rw.RLocker(), "mutex": zksync.NewMutex(s, p, zksync.WithCancelOnRevoke())} {
 			err := l.Do(ctx, func(held context.Context, h *zksync.Hold) error {
 				if err := other.Revoke(ctx, h.Node()); err != nil {
 					return err
@@ -165,7 +165,7 @@ func TestKazooQueue(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		s, other := z.Dial(t), z.Dial(t)
-		m := zksync.NewMutex(s, p, zksync.WithKazooQueue())
+		m := zksync.NewMutex(s, p, zksync.WithKazooName())
 		m.Lock()
 		q, err := s.Inspect(ctx, p)
 		suite.Must(t, err)
@@ -175,7 +175,7 @@ func TestKazooQueue(t *testing.T) {
 		if err := zksync.NewMutex(s, p).LockContext(ctx); err == nil {
 			t.Error("two values of one path differ in what shows")
 		}
-		next := suite.Async(func() error { return zksync.NewMutex(other, p, zksync.WithKazooQueue()).LockContext(ctx) })
+		next := suite.Async(func() error { return zksync.NewMutex(other, p, zksync.WithKazooName()).LockContext(ctx) })
 		suite.InLine(t, raw, p, 4)
 		local := suite.Async(func() error { return m.LockContext(ctx) })
 		suite.AwaitWaiting(t, s, 1)
@@ -188,7 +188,7 @@ func TestKazooQueue(t *testing.T) {
 		theirs := suite.Plant(t, raw, p+"/6b3b7b1c4a534c4f8a2f2f0f5a3c8f11__lock__", "py", zk.FlagEphemeral|zk.FlagSequence)
 		again := suite.Async(func() error { return m.LockContext(ctx) })
 		suite.InLine(t, raw, p, 5)
-		zksync.NewMutex(other, p, zksync.WithKazooQueue()).Unlock()
+		zksync.NewMutex(other, p, zksync.WithKazooName()).Unlock()
 		suite.InLine(t, raw, p, 3)
 		suite.NotYet(t, again)
 		suite.Must(t, raw.Delete(theirs, -1))

@@ -8,7 +8,7 @@ import (
 // spot is where a node stands: the index of its queue, and its own in there.
 type spot struct{ queue, node int32 }
 
-func (s spot) in(queues []Queue) *Node { return &queues[s.queue].Nodes[s.node] }
+func (s spot) in(queues []Queue) *LockNode { return &queues[s.queue].Nodes[s.node] }
 
 // step is a node that waits, and one that blocks it.
 type step struct{ from, to spot }

@@ -11,10 +11,10 @@ import (
 )
 
 // lineNode is a node in a line, as Inspect shows it.
-func lineNode(seq int, mode Mode, owner string, held bool) Node {
+func lineNode(seq int, mode Mode, owner string, held bool) LockNode {
 	marker := map[Mode]string{ModeMutex: "lock-", ModeWrite: "__WRIT__", ModeRead: "__READ__", ModePermit: "permit-1of1-"}[mode]
 	name := fmt.Sprintf("_c_%08x-4a53-4c4f-8a2f-2f0f5a3c8f10-%s%010d", seq, marker, seq)
-	return Node{Name: name, Path: "/l/" + name, Mode: mode, Sequence: int64(seq), OwnerID: owner, OwnerName: owner, Held: held, Session: int64(seq) + 1}
+	return LockNode{Name: name, Path: "/l/" + name, Mode: mode, Sequence: int64(seq), OwnerID: owner, OwnerName: owner, Held: held, Session: int64(seq) + 1}
 }
 
 // lines are shapes of n nodes with an owner each.
@@ -36,13 +36,13 @@ var lines = map[string]func(n int) []Queue{
 	"one circle": func(n int) []Queue {
 		q := oneLine(n-2, func(int) Mode { return ModeMutex })
 		last := q.Nodes[n-3].OwnerID
-		return []Queue{q, {Path: "/m", Nodes: []Node{lineNode(0, ModeMutex, last, true), lineNode(1, ModeMutex, "o0", false)}}}
+		return []Queue{q, {Path: "/m", Nodes: []LockNode{lineNode(0, ModeMutex, last, true), lineNode(1, ModeMutex, "o0", false)}}}
 	},
 	// Each has a lock, and waits for the next one's.
 	"ring": func(n int) (queues []Queue) {
 		k := n / 2
 		for i := range k {
-			queues = append(queues, Queue{Path: fmt.Sprint("/r", i), Nodes: []Node{
+			queues = append(queues, Queue{Path: fmt.Sprint("/r", i), Nodes: []LockNode{
 				lineNode(0, ModeMutex, fmt.Sprint("o", i), true), lineNode(1, ModeMutex, fmt.Sprint("o", (i+k-1)%k), false)}})
 		}
 		return queues
@@ -51,8 +51,8 @@ var lines = map[string]func(n int) []Queue{
 	"round the line": func(n int) []Queue {
 		q := oneLine(n-4, func(int) Mode { return ModeMutex })
 		return []Queue{
-			{Path: "/k", Nodes: []Node{lineNode(0, ModeMutex, "s", true), lineNode(1, ModeMutex, "o0", false)}}, q,
-			{Path: "/m", Nodes: []Node{lineNode(0, ModeMutex, q.Nodes[n-5].OwnerID, true), lineNode(1, ModeMutex, "s", false)}},
+			{Path: "/k", Nodes: []LockNode{lineNode(0, ModeMutex, "s", true), lineNode(1, ModeMutex, "o0", false)}}, q,
+			{Path: "/m", Nodes: []LockNode{lineNode(0, ModeMutex, q.Nodes[n-5].OwnerID, true), lineNode(1, ModeMutex, "s", false)}},
 		}
 	},
 	// Pairs in deadlock, all of whom wait in one line besides.
@@ -62,8 +62,8 @@ var lines = map[string]func(n int) []Queue{
 		for i := range k {
 			a, b := fmt.Sprint("o", 2*i), fmt.Sprint("o", 2*i+1)
 			queues = append(queues,
-				Queue{Path: fmt.Sprint("/a", i), Nodes: []Node{lineNode(0, ModeMutex, a, true), lineNode(1, ModeMutex, b, false)}},
-				Queue{Path: fmt.Sprint("/b", i), Nodes: []Node{lineNode(0, ModeMutex, b, true), lineNode(1, ModeMutex, a, false)}})
+				Queue{Path: fmt.Sprint("/a", i), Nodes: []LockNode{lineNode(0, ModeMutex, a, true), lineNode(1, ModeMutex, b, false)}},
+				Queue{Path: fmt.Sprint("/b", i), Nodes: []LockNode{lineNode(0, ModeMutex, b, true), lineNode(1, ModeMutex, a, false)}})
 		}
 		return queues
 	},
@@ -174,7 +174,7 @@ func someLines(r *rand.Rand) []Queue {
 }
 
 // pairBlocks says of each pair whether one waits for the other.
-func pairBlocks(n, b *Node) bool {
+func pairBlocks(n, b *LockNode) bool {
 	switch {
 	case n.OwnerID == "" || b.OwnerID == "" || n.Held:
 		return false

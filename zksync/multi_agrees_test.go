@@ -25,7 +25,7 @@ func TestMultiAgreesWithItsPaths(t *testing.T) {
 		ctx, s := suite.Context(t), z.Dial(t)
 		p := z.Path(t)
 		q := p + "-2"
-		kazoo := zksync.WithKazooQueue()
+		kazoo := zksync.WithKazooName()
 		readers := zksync.WithACL(zk.ACL{Scheme: "world", ID: "anyone", Perms: zk.PermRead | zk.PermCreate | zk.PermDelete})
 		mutex := func(path string, opts ...zksync.LockOption) zksync.Locker { return zksync.NewMutex(s, path, opts...) }
 		multi := func(all ...zksync.Locker) suite.Lockable { return zksync.NewMulti(all...) }
@@ -95,7 +95,7 @@ func TestMultiAgreesUnderWay(t *testing.T) {
 			side := worker % 2
 			var opts []zksync.LockOption
 			if side == 1 {
-				opts = append(opts, zksync.WithKazooQueue())
+				opts = append(opts, zksync.WithKazooName())
 			}
 			m := zksync.NewMutex(s, p, opts...)
 			own := zksync.NewMutex(s, fmt.Sprint(p, "-", worker))
@@ -127,7 +127,7 @@ func TestMultiAgreesUnderWay(t *testing.T) {
 		t.Logf("%d holds, %d refusals", held.Load(), refused.Load())
 		suite.AtRest(t, s)
 		suite.LockAndUnlock(t, zksync.NewMutex(s, p))
-		suite.LockAndUnlock(t, zksync.NewMutex(s, p, zksync.WithKazooQueue()))
+		suite.LockAndUnlock(t, zksync.NewMutex(s, p, zksync.WithKazooName()))
 		z.Empty(t, p)
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // kazoos are the nodes below p that kazoo looks for, and all are the others'.
-func kazoos(t *testing.T, z *suite.Ground, s *zksync.Session, p string) (kazoos, others []zksync.Node) {
+func kazoos(t *testing.T, z *suite.Ground, s *zksync.Session, p string) (kazoos, others []zksync.LockNode) {
 	t.Helper()
 	q, err := s.Inspect(suite.Context(t), p)
 	suite.Must(t, err)
@@ -30,10 +30,10 @@ func kazoos(t *testing.T, z *suite.Ground, s *zksync.Session, p string) (kazoos,
 
 // mixed is a Multi of four paths, of which kazoo sees the first and the last.
 func mixed(s *zksync.Session, root string) *zksync.Multi {
-	queued := func(p string) *zksync.Mutex { return zksync.NewMutex(s, root+p, zksync.WithKazooQueue()) }
+	queued := func(p string) *zksync.Mutex { return zksync.NewMutex(s, root+p, zksync.WithKazooName()) }
 	return zksync.NewMulti(
-		queued("/a"), zksync.NewMutex(s, root+"/b"), zksync.NewRWMutex(s, root+"/c", zksync.WithKazooQueue()),
-		zksync.NewMulti(queued("/d"), zksync.NewRWMutex(s, root+"/d", zksync.WithKazooQueue()).RLocker()))
+		queued("/a"), zksync.NewMutex(s, root+"/b"), zksync.NewRWMutex(s, root+"/c", zksync.WithKazooName()),
+		zksync.NewMulti(queued("/d"), zksync.NewRWMutex(s, root+"/d", zksync.WithKazooName()).RLocker()))
 }
 
 // Each part of a Multi has the second node that kazoo sees, if a plain lock with

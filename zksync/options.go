@@ -123,9 +123,9 @@ func WithChroot(root string) Option {
 	})
 }
 
-// WithDialer sets the function that makes the TCP connections. It gets host:port, as
+// WithDialContext sets the function that makes the TCP connections. It gets host:port, as
 // in the server list, and a limit of time, which it must keep.
-func WithDialer(d zk.Dialer) Option {
+func WithDialContext(d zk.Dialer) Option {
 	return optionFunc(func(c *config) error {
 		if d == nil {
 			return errors.New("WithDialer needs a dialer")
@@ -259,18 +259,18 @@ func WithStrictLimit() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.strict = true; return nil })
 }
 
-// WithKazooQueue puts a Mutex, alone or as a part of a Multi, in line under kazoo's
+// WithKazooName puts a Mutex, alone or as a part of a Multi, in line under kazoo's
 // name, too, by a second node in the same transaction. kazoo's Lock then respects it
 // unless told to look for other names. Without the option a kazoo program has to
 // pass extra_lock_patterns=["-lock-"]. This library respects kazoo either way.
 // Curator and kazoo never respect each other. The option costs no request. Other
 // locks ignore it.
-func WithKazooQueue() LockOption {
+func WithKazooName() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo = true; return nil })
 }
 
-// WithRevocable ends the context that Do passes to its function, with the cause
+// WithCancelOnRevoke ends the context that Do passes to its function, with the cause
 // ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke.
-func WithRevocable() LockOption {
+func WithCancelOnRevoke() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

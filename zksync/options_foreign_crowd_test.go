@@ -201,7 +201,7 @@ func TestForeignPrefixIsHeededByAll(t *testing.T) {
 			"Mutex":  m,
 			"Multi":  zksync.NewMulti(zksync.NewMutex(s, p+"-other"), m),
 			"Multi2": zksync.NewMulti(zksync.NewMulti(m), zksync.NewRWMutex(s, p+"-other")),
-			"kazoo":  zksync.NewMutex(z.Dial(t), p, heeds, zksync.WithKazooQueue()),
+			"kazoo":  zksync.NewMutex(z.Dial(t), p, heeds, zksync.WithKazooName()),
 		} {
 			unlock, err := r.lock(ctx)
 			suite.Must(t, err)

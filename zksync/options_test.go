@@ -52,7 +52,7 @@ func TestBadOptions(t *testing.T) {
 			"WithSessionTimeout(0)": zksync.WithSessionTimeout(0), "WithSessionTimeout(-1)": zksync.WithSessionTimeout(-1),
 			"WithSessionTimeout(1ms)": zksync.WithSessionTimeout(time.Millisecond), "WithSessionTimeout(year)": zksync.WithSessionTimeout(8760 * time.Hour),
 			"WithAuth(no scheme)": zksync.WithAuth("", []byte("a:b")), "WithAuth(nothing)": zksync.WithAuth("digest", nil),
-			"WithTLS(nil)": zksync.WithTLS(nil), "WithDialer(nil)": zksync.WithDialer(nil), "WithLogger(nil)": zksync.WithLogger(nil),
+			"WithTLS(nil)": zksync.WithTLS(nil), "WithDialer(nil)": zksync.WithDialContext(nil), "WithLogger(nil)": zksync.WithLogger(nil),
 			"WithIdentity()": zksync.WithIdentity(""), "WithChroot()": zksync.WithChroot(""), "WithChroot(a)": zksync.WithChroot("a"),
 			"WithChroot(/a/)": zksync.WithChroot("/a/"), "WithChroot(/zookeeper)": zksync.WithChroot("/zookeeper"),
 			"WithLockDefaults(nil)": zksync.WithLockDefaults(nil), "WithLockDefaults(bad)": zksync.WithLockDefaults(zksync.WithHandoff(-1)),

@@ -158,7 +158,7 @@ func TestRevokedTellsThoseWhoEnterLater(t *testing.T) {
 		suite.Must(t, first.Release(suite.Context(t)))
 		suite.Must(t, second.Release(suite.Context(t)))
 		suite.Must(t, late().Release(suite.Context(t))) // beside a plain level
-		suite.Must(t, zksync.NewMutex(s, p, zksync.WithRevocable()).As(o).Do(suite.Context(t), func(ctx context.Context, h *zksync.Hold) error {
+		suite.Must(t, zksync.NewMutex(s, p, zksync.WithCancelOnRevoke()).As(o).Do(suite.Context(t), func(ctx context.Context, h *zksync.Hold) error {
 			if cause := context.Cause(ctx); !errors.Is(cause, zksync.ErrRevoked) {
 				t.Errorf("the context of a Do that enters after the request: %v", cause)
 			}

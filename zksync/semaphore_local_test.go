@@ -16,7 +16,7 @@ import (
 // near dials a session in virtual time.
 func near(t *testing.T, srv *zktest.Server, opts ...zksync.Option) *zksync.Session {
 	t.Helper()
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, append(opts, zksync.WithDialer(srv.Dial))...)
+	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, append(opts, zksync.WithDialContext(srv.Dial))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestPermitsAreHandedOverInOrder(t *testing.T) {
 func TestPermitsWithoutANodeAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		places, ends := map[int][]int{}, map[int]zksync.Result{}
+		places, ends := map[int][]int{}, map[int]zksync.AcquireEndInfo{}
 		who := func(ctx context.Context) int { n, _ := ctx.Value(whoKey{}).(int); return n }
 		s := near(t, zktest.Run(t), zksync.WithTracer(&zksync.Tracer{
 			Blocked: func(ctx context.Context, p zksync.Peer) {
@@ -206,7 +206,7 @@ func TestPermitsWithoutANodeAreTold(t *testing.T) {
 				defer mu.Unlock()
 				places[who(ctx)] = append(places[who(ctx)], p.Position)
 			},
-			AcquireEnd: func(ctx context.Context, _ zksync.Acquire, r zksync.Result) {
+			AcquireEnd: func(ctx context.Context, _ zksync.AcquireInfo, r zksync.AcquireEndInfo) {
 				mu.Lock()
 				defer mu.Unlock()
 				ends[who(ctx)] = r
@@ -251,9 +251,9 @@ func TestReleaseAfterAReaderGaveUp(t *testing.T) {
 		told := map[string]int{}
 		add := func(what string) { mu.Lock(); told[what]++; mu.Unlock() }
 		s := near(t, srv, zksync.WithTracer(&zksync.Tracer{
-			HoldEnd:      func(context.Context, zksync.Acquire, zksync.Ending) { add("HoldEnd") },
-			ReleaseStart: func(ctx context.Context, _ zksync.Acquire) context.Context { add("ReleaseStart"); return ctx },
-			ReleaseEnd:   func(context.Context, zksync.Acquire, error) { add("ReleaseEnd") },
+			HoldEnd:      func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { add("HoldEnd") },
+			ReleaseStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { add("ReleaseStart"); return ctx },
+			ReleaseEnd:   func(context.Context, zksync.AcquireInfo, error) { add("ReleaseEnd") },
 		}))
 		rw := zksync.NewRWMutex(s, "/p")
 		rw.RLock()

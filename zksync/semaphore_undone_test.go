@@ -15,7 +15,7 @@ func TestReleaseBesideACallThatFailsAfterItsGrant(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var sem *zksync.Semaphore
 		var fails atomic.Bool
-		s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{AcquireEnd: func(context.Context, zksync.Acquire, zksync.Result) {
+		s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{AcquireEnd: func(context.Context, zksync.AcquireInfo, zksync.AcquireEndInfo) {
 			if fails.CompareAndSwap(true, false) {
 				sem.Release(1) // the permit of the call before
 				panic("boom")

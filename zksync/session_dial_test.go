@@ -31,7 +31,7 @@ func TestBadNewSession(t *testing.T) {
 			"WithTLS": func() (*zksync.Session, error) {
 				return zksync.NewSession(c, time.Second, zksync.WithTLS(&tls.Config{}))
 			},
-			"WithDialer": func() (*zksync.Session, error) { return zksync.NewSession(c, time.Second, zksync.WithDialer(dialer)) },
+			"WithDialer": func() (*zksync.Session, error) { return zksync.NewSession(c, time.Second, zksync.WithDialContext(dialer)) },
 		} {
 			s, err := try()
 			suite.IsError(t, err)

@@ -141,7 +141,7 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 					srv := z.Server
 					rec, in := suite.NewRecorder(t), make(chan struct{}, 1)
-					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial),
+					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialContext(srv.Dial),
 						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
 					suite.Must(t, err)
 					t.Cleanup(func() { s.Close() })
@@ -190,7 +190,7 @@ func TestReleaseOfPermitsOutlastsAPanicOfTheTracer(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		s := z.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
-			ReleaseStart: func(context.Context, zksync.Acquire) context.Context { panic(suite.ErrCause) },
+			ReleaseStart: func(context.Context, zksync.AcquireInfo) context.Context { panic(suite.ErrCause) },
 		}))
 		sem := zksync.NewSemaphore(s, "/l", 3)
 		for range 3 {

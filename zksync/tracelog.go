@@ -30,7 +30,7 @@ type logTracer struct {
 type logWait struct {
 	context.Context
 	lt    *logTracer
-	acq   Acquire
+	acq   AcquireInfo
 	begin time.Time
 	timer *time.Timer
 
@@ -47,7 +47,7 @@ func (w *logWait) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-func (lt *logTracer) start(ctx context.Context, a Acquire) context.Context {
+func (lt *logTracer) start(ctx context.Context, a AcquireInfo) context.Context {
 	w := &logWait{Context: ctx, lt: lt, acq: a, begin: time.Now()}
 	if lt.threshold > 0 {
 		w.timer = time.AfterFunc(lt.threshold, w.due)
@@ -79,7 +79,7 @@ func (w *logWait) due() {
 	}
 }
 
-func (lt *logTracer) end(ctx context.Context, _ Acquire, r Result) {
+func (lt *logTracer) end(ctx context.Context, _ AcquireInfo, r AcquireEndInfo) {
 	w, _ := ctx.Value(lt).(*logWait)
 	if w == nil {
 		return

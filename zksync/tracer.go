@@ -32,34 +32,34 @@ type Tracer struct {
 	// It is called too for a call that fails at once, because of an invalid path
 	// or an error of its options, say, and for a call that wants no permits. The
 	// context that it returns is the parent of all that the call does.
-	AcquireStart func(ctx context.Context, a Acquire) context.Context
+	AcquireStart func(ctx context.Context, a AcquireInfo) context.Context
 	// Blocked reports whom the call waits for. When that changes, it is called
 	// again for the call that is first in line in its session; the other calls
 	// wait for that one.
 	Blocked func(ctx context.Context, p Peer)
 	// AcquireEnd is called when the call has its answer: the lock is granted if
 	// r.Err is nil.
-	AcquireEnd func(ctx context.Context, a Acquire, r Result)
+	AcquireEnd func(ctx context.Context, a AcquireInfo, r AcquireEndInfo)
 
 	// HoldStart is called when a tenure of the lock begins. ctx is AcquireStart's.
-	HoldStart func(ctx context.Context, a Acquire) context.Context
+	HoldStart func(ctx context.Context, a AcquireInfo) context.Context
 	// HoldContext returns parent with the values of hold, a context that
 	// HoldStart returned. Hold.Context and Do pass the result to the work under
 	// the lock, so that spans of the work nest in the hold's.
 	HoldContext func(parent, hold context.Context) context.Context
 	// HoldEnd is called when the tenure ends: at the unlock, or when the loss is
 	// noticed.
-	HoldEnd func(ctx context.Context, a Acquire, e Ending)
+	HoldEnd func(ctx context.Context, a AcquireInfo, e HoldEndInfo)
 
 	// ReleaseStart and ReleaseEnd are called before and after the deletion of
 	// the lock's node, and not for a hand-over. ctx is HoldStart's. err Is
 	// ErrLost if the node was gone, and nobody had noticed that loss before.
-	ReleaseStart func(ctx context.Context, a Acquire) context.Context
-	ReleaseEnd   func(ctx context.Context, a Acquire, err error)
+	ReleaseStart func(ctx context.Context, a AcquireInfo) context.Context
+	ReleaseEnd   func(ctx context.Context, a AcquireInfo, err error)
 
 	// Handoff is called before AcquireEnd if the lock passed to this call from
 	// another call of the same session, without the network.
-	Handoff func(ctx context.Context, a Acquire)
+	Handoff func(ctx context.Context, a AcquireInfo)
 
 	// Session reports the changes of the connection and its session: one event
 	// at a time, in order. It may call Session.Close, which then returns about a
@@ -89,8 +89,8 @@ const (
 	ModeMulti  Mode = "multi"  // of a Multi
 )
 
-// Acquire describes a call that wants a lock. It is a plain value.
-type Acquire struct {
+// AcquireInfo describes a call that wants a lock. It is a plain value.
+type AcquireInfo struct {
 	Path   string // the lock's path, as the program named it
 	Mode   Mode
 	Try    bool  // TryLock, TryLockContext or TryHold: does not wait
@@ -119,8 +119,8 @@ type Peer struct {
 	Since       time.Time // when the node was made (server's clock)
 }
 
-// Result is how a call that wanted a lock ended. It is a plain value.
-type Result struct {
+// AcquireEndInfo is how a call that wanted a lock ended. It is a plain value.
+type AcquireEndInfo struct {
 	Err       error         // nil: granted
 	Node      string        // the lock's node, if there was one
 	Fence     int64         // of a Hold or Do; else 0
@@ -144,8 +144,8 @@ const (
 	EndClosed         EndReason = "closed"          // the Session was closed
 )
 
-// Ending is how a tenure ended. It is a plain value.
-type Ending struct {
+// HoldEndInfo is how a tenure ended. It is a plain value.
+type HoldEndInfo struct {
 	Reason EndReason
 	Err    error         // nil when it was released, else an error that Is ErrLost
 	Held   time.Duration // from the grant to the end

@@ -21,7 +21,7 @@ import (
 // told is a tracer that keeps what it is told of calls: each begins and ends once.
 type told struct {
 	mu    sync.Mutex
-	open  map[int]zksync.Acquire
+	open  map[int]zksync.AcquireInfo
 	next  int
 	calls []toldCall
 	holds int
@@ -29,26 +29,26 @@ type told struct {
 }
 
 type toldCall struct {
-	zksync.Acquire
-	zksync.Result
+	zksync.AcquireInfo
+	zksync.AcquireEndInfo
 }
 
 type toldKey struct{}
 
 func (o *told) tracer() *zksync.Tracer {
 	return &zksync.Tracer{
-		AcquireStart: func(ctx context.Context, a zksync.Acquire) context.Context {
+		AcquireStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			if o.open == nil {
-				o.open = make(map[int]zksync.Acquire)
+				o.open = make(map[int]zksync.AcquireInfo)
 			}
 			o.next++
 			o.open[o.next] = a
 			return context.WithValue(ctx, toldKey{}, o.next)
 		},
 		Blocked: func(context.Context, zksync.Peer) {},
-		AcquireEnd: func(ctx context.Context, a zksync.Acquire, r zksync.Result) {
+		AcquireEnd: func(ctx context.Context, a zksync.AcquireInfo, r zksync.AcquireEndInfo) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			id, _ := ctx.Value(toldKey{}).(int)
@@ -58,7 +58,7 @@ func (o *told) tracer() *zksync.Tracer {
 			delete(o.open, id)
 			o.calls = append(o.calls, toldCall{a, r})
 		},
-		HoldStart: func(ctx context.Context, _ zksync.Acquire) context.Context {
+		HoldStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.holds++
@@ -86,7 +86,7 @@ func everyCall(ctx context.Context, l zksync.Locker) map[string]func() error {
 
 // fails makes every call, and checks what the tracer is told of it. target is the
 // error, or a part of its text.
-func (o *told) fails(t *testing.T, what string, l zksync.Locker, want zksync.Acquire, target any) {
+func (o *told) fails(t *testing.T, what string, l zksync.Locker, want zksync.AcquireInfo, target any) {
 	t.Helper()
 	for name, call := range everyCall(suite.Context(t), l) {
 		want.Try = strings.HasPrefix(name, "Try")
@@ -96,7 +96,7 @@ func (o *told) fails(t *testing.T, what string, l zksync.Locker, want zksync.Acq
 
 // one makes a call and checks what the tracer is told of it. target is the error,
 // or a part of its text, or nil.
-func (o *told) one(t *testing.T, what string, call func() error, want zksync.Acquire, target any) {
+func (o *told) one(t *testing.T, what string, call func() error, want zksync.AcquireInfo, target any) {
 	t.Helper()
 	err := call()
 	o.mu.Lock()
@@ -106,8 +106,8 @@ func (o *told) one(t *testing.T, what string, call func() error, want zksync.Acq
 		t.Fatalf("%s: told of %d calls and %d holds, and %d calls have not ended; %v", what, len(o.calls), o.holds, len(o.open), o.wrong)
 	}
 	c := o.calls[0]
-	if c.Acquire != want {
-		t.Errorf("%s: told of %+v, want %+v", what, c.Acquire, want)
+	if c.AcquireInfo != want {
+		t.Errorf("%s: told of %+v, want %+v", what, c.AcquireInfo, want)
 	}
 	is := (err == nil) == (target == nil)
 	switch target := target.(type) {
@@ -119,7 +119,7 @@ func (o *told) one(t *testing.T, what string, call func() error, want zksync.Acq
 		is = is && c.Err == nil
 	}
 	if !is || c.Node != "" || c.Position != 0 || c.Fence != 0 || c.Handoff || c.Contended || c.Server == "" {
-		t.Errorf("%s: told of %+v, want the error %v; the call's is %v", what, c.Result, target, err)
+		t.Errorf("%s: told of %+v, want the error %v; the call's is %v", what, c.AcquireEndInfo, target, err)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestCallsThatFailAtOnceAreTold(t *testing.T) {
 		s := z.Dial(t, zksync.WithTracer(told.tracer()))
 		a, b, rw := zksync.NewMutex(s, p+"/a"), zksync.NewMutex(s, p+"/b"), zksync.NewRWMutex(s, "no/path")
 		both, o := zksync.NewMulti(a, b), zksync.NewOwner("o")
-		type acquire = zksync.Acquire
+		type acquire = zksync.AcquireInfo
 
 		bad := zksync.ErrInvalidPath
 		told.fails(t, "invalid path", zksync.NewMutex(s, "/"), acquire{Path: "/", Mode: zksync.ModeMutex}, bad)
@@ -213,7 +213,7 @@ func TestTryWithoutContactIsTold(t *testing.T) {
 		for name, try := range map[string]func() bool{
 			"mutex": m.TryLock, "multi": zksync.NewMulti(m).TryLock, "permit": func() bool { return sem.TryAcquire(1) },
 		} {
-			want := zksync.Acquire{Path: p, Mode: zksync.Mode(name), Try: true}
+			want := zksync.AcquireInfo{Path: p, Mode: zksync.Mode(name), Try: true}
 			if name == "permit" {
 				want.Weight = 1
 			}

@@ -42,18 +42,18 @@ func (s scribe) end(ctx context.Context, kind string) {
 
 func (s scribe) tracer() *zksync.Tracer {
 	return &zksync.Tracer{
-		AcquireStart: func(ctx context.Context, _ zksync.Acquire) context.Context { return s.start(ctx, "Acquire") },
+		AcquireStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { return s.start(ctx, "Acquire") },
 		Blocked:      func(context.Context, zksync.Peer) { s.note("Blocked") },
-		AcquireEnd:   func(ctx context.Context, _ zksync.Acquire, _ zksync.Result) { s.end(ctx, "Acquire") },
-		HoldStart:    func(ctx context.Context, _ zksync.Acquire) context.Context { return s.start(ctx, "Hold") },
+		AcquireEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.AcquireEndInfo) { s.end(ctx, "Acquire") },
+		HoldStart:    func(ctx context.Context, _ zksync.AcquireInfo) context.Context { return s.start(ctx, "Hold") },
 		HoldContext: func(parent, hold context.Context) context.Context {
 			s.note("HoldContext")
 			return context.WithValue(parent, scribeKey{s.name, "work"}, hold.Value(scribeKey{s.name, "Hold"}))
 		},
-		HoldEnd:      func(ctx context.Context, _ zksync.Acquire, _ zksync.Ending) { s.end(ctx, "Hold") },
-		ReleaseStart: func(ctx context.Context, _ zksync.Acquire) context.Context { return s.start(ctx, "Release") },
-		ReleaseEnd:   func(ctx context.Context, _ zksync.Acquire, _ error) { s.end(ctx, "Release") },
-		Handoff:      func(context.Context, zksync.Acquire) { s.note("Handoff") },
+		HoldEnd:      func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.HoldEndInfo) { s.end(ctx, "Hold") },
+		ReleaseStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { return s.start(ctx, "Release") },
+		ReleaseEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ error) { s.end(ctx, "Release") },
+		Handoff:      func(context.Context, zksync.AcquireInfo) { s.note("Handoff") },
 		Session:      func(zksync.SessionEvent) { s.note("Session") },
 		Cleanup:      func(int) { s.note("Cleanup") },
 		Parent:       func(context.Context) string { s.note("Parent"); return "" },
@@ -63,8 +63,8 @@ func (s scribe) tracer() *zksync.Tracer {
 // through tells a tracer of all there is, as a lock does: what began without a
 // panic ends.
 func through(t *zksync.Tracer) {
-	a := zksync.Acquire{}
-	begin := func(f func(context.Context, zksync.Acquire) context.Context, ctx context.Context) (next context.Context, began bool) {
+	a := zksync.AcquireInfo{}
+	begin := func(f func(context.Context, zksync.AcquireInfo) context.Context, ctx context.Context) (next context.Context, began bool) {
 		next = ctx
 		began = suite.PanicOf(func() { next = f(ctx, a) }) == nil
 		return next, began
@@ -74,10 +74,10 @@ func through(t *zksync.Tracer) {
 		suite.PanicOf(func() { t.Blocked(call, zksync.Peer{}) })
 		suite.PanicOf(func() { t.Handoff(call, a) })
 		hold, held := begin(t.HoldStart, call)
-		suite.PanicOf(func() { t.AcquireEnd(call, a, zksync.Result{}) })
+		suite.PanicOf(func() { t.AcquireEnd(call, a, zksync.AcquireEndInfo{}) })
 		if held {
 			suite.PanicOf(func() { t.HoldContext(context.Background(), hold) })
-			suite.PanicOf(func() { t.HoldEnd(hold, a, zksync.Ending{}) })
+			suite.PanicOf(func() { t.HoldEnd(hold, a, zksync.HoldEndInfo{}) })
 		}
 		if rel, began := begin(t.ReleaseStart, hold); began {
 			suite.PanicOf(func() { t.ReleaseEnd(rel, a, nil) })
@@ -180,13 +180,13 @@ func TestJoinTracersOnALock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		rec, log := suite.NewRecorder(t), []string{}
 		other := &zksync.Tracer{
-			HoldStart: func(ctx context.Context, a zksync.Acquire) context.Context {
+			HoldStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
 				return context.WithValue(ctx, keyed{}, a.Path)
 			},
 			HoldContext: func(parent, hold context.Context) context.Context {
 				return context.WithValue(parent, keyed{}, hold.Value(keyed{}))
 			},
-			HoldEnd: func(ctx context.Context, _ zksync.Acquire, _ zksync.Ending) {
+			HoldEnd: func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.HoldEndInfo) {
 				log = append(log, fmt.Sprint(ctx.Value(keyed{})))
 			},
 		}

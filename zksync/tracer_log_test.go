@@ -23,7 +23,7 @@ func logged(t *testing.T, threshold time.Duration, f func(t *testing.T, first, s
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		dial := func(opts ...zksync.Option) *zksync.Mutex {
-			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, append(opts, zksync.WithDialer(srv.Dial))...)
+			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, append(opts, zksync.WithDialContext(srv.Dial))...)
 			suite.Must(t, err)
 			t.Cleanup(func() { s.Close() })
 			return zksync.NewMutex(s, "/locks/x")
@@ -92,7 +92,7 @@ func TestLogTracerWithoutContact(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialer(srv.Dial),
+		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.Dial),
 			zksync.WithTracer(zksync.LogTracer(slog.New(slog.NewTextHandler(&log, nil)), 5*time.Second)))
 		suite.Must(t, err)
 		defer s.Close()
@@ -114,11 +114,11 @@ func TestLogTracerDefault(t *testing.T) {
 	defer slog.SetDefault(was)
 	tr := zksync.LogTracer(nil, 0)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	ctx := tr.AcquireStart(context.Background(), zksync.Acquire{Path: "/x"})
+	ctx := tr.AcquireStart(context.Background(), zksync.AcquireInfo{Path: "/x"})
 	tr.Blocked(ctx, zksync.Peer{Identity: "evil\n\x1b[31m"})
-	tr.AcquireEnd(ctx, zksync.Acquire{}, zksync.Result{Waited: time.Second})
+	tr.AcquireEnd(ctx, zksync.AcquireInfo{}, zksync.AcquireEndInfo{Waited: time.Second})
 	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `holder="evil\n\x1b[31m"`) {
 		t.Error(text)
 	}
-	tr.AcquireEnd(context.Background(), zksync.Acquire{}, zksync.Result{}) // of another tracer: nothing
+	tr.AcquireEnd(context.Background(), zksync.AcquireInfo{}, zksync.AcquireEndInfo{}) // of another tracer: nothing
 }

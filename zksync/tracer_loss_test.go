@@ -61,7 +61,7 @@ func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
 				const n = 8
 				ready, waited := make(chan []context.Context, n), make(chan error, n)
 				p, s := z.Behind(t, zksync.WithTracer(&zksync.Tracer{
-					HoldEnd: func(context.Context, zksync.Acquire, zksync.Ending) {
+					HoldEnd: func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) {
 						ctxs := <-ready
 						waited <- allEnded(ctxs, suite.Patience/4)
 					},
@@ -104,8 +104,8 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 				t.Cleanup(func() { time.Sleep(time.Hour) }) // the tracer's functions outlive Close
 				var told atomic.Int32
 				s := z.Via(t, srv.Dial, zksync.WithLogger(slog.New(slowLog{slow})), zksync.WithTracer(&zksync.Tracer{
-					HoldStart: func(ctx context.Context, _ zksync.Acquire) context.Context { return ctx },
-					HoldEnd:   func(context.Context, zksync.Acquire, zksync.Ending) { time.Sleep(slow); told.Add(1) },
+					HoldStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { return ctx },
+					HoldEnd:   func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { time.Sleep(slow); told.Add(1) },
 					Session:   func(zksync.SessionEvent) { time.Sleep(suite.VirtualTimeout) },
 					Cleanup:   func(int) { time.Sleep(slow) },
 				}))
@@ -158,7 +158,7 @@ func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
 		srv := z.Server
 		on := make(chan struct{})
 		s := z.Via(t, srv.Dial, zksync.WithTracer(&zksync.Tracer{
-			HoldEnd: func(context.Context, zksync.Acquire, zksync.Ending) { <-on },
+			HoldEnd: func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { <-on },
 		}))
 		defer close(on)
 		_, first := manyHolds(t, s, "/first", 1)

@@ -15,8 +15,8 @@ func TestReentryIsOneTenure(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var starts, ends atomic.Int32
 		s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{
-			HoldStart: func(ctx context.Context, _ zksync.Acquire) context.Context { starts.Add(1); return ctx },
-			HoldEnd:   func(context.Context, zksync.Acquire, zksync.Ending) { ends.Add(1) },
+			HoldStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { starts.Add(1); return ctx },
+			HoldEnd:   func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { ends.Add(1) },
 		}))
 		m := zksync.NewMutex(s, z.Path(t))
 		ctx := zksync.WithOwner(suite.Context(t), zksync.NewOwner("twice"))

@@ -26,29 +26,29 @@ func JoinTracers(ts ...*Tracer) *Tracer {
 	}
 	return &Tracer{
 		AcquireStart: joinStarts(all, func(t *Tracer) startFunc { return t.AcquireStart },
-			func(t *Tracer, ctx context.Context, a Acquire) {
+			func(t *Tracer, ctx context.Context, a AcquireInfo) {
 				if t.AcquireEnd != nil {
-					t.AcquireEnd(ctx, a, Result{Err: errJoined})
+					t.AcquireEnd(ctx, a, AcquireEndInfo{Err: errJoined})
 				}
 			}),
 		Blocked:    join2(pick(all, func(t *Tracer) func(context.Context, Peer) { return t.Blocked })),
-		AcquireEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, Acquire, Result) { return t.AcquireEnd }))),
+		AcquireEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, AcquireInfo, AcquireEndInfo) { return t.AcquireEnd }))),
 		HoldStart: joinStarts(all, func(t *Tracer) startFunc { return t.HoldStart },
-			func(t *Tracer, ctx context.Context, a Acquire) {
+			func(t *Tracer, ctx context.Context, a AcquireInfo) {
 				if t.HoldEnd != nil {
-					t.HoldEnd(ctx, a, Ending{Reason: EndUnlocked}) // which the call does now
+					t.HoldEnd(ctx, a, HoldEndInfo{Reason: EndUnlocked}) // which the call does now
 				}
 			}),
 		HoldContext: joinContexts(pick(all, func(t *Tracer) contextFunc { return t.HoldContext })),
-		HoldEnd:     join3(reversed(pick(all, func(t *Tracer) func(context.Context, Acquire, Ending) { return t.HoldEnd }))),
+		HoldEnd:     join3(reversed(pick(all, func(t *Tracer) func(context.Context, AcquireInfo, HoldEndInfo) { return t.HoldEnd }))),
 		ReleaseStart: joinStarts(all, func(t *Tracer) startFunc { return t.ReleaseStart },
-			func(t *Tracer, ctx context.Context, a Acquire) {
+			func(t *Tracer, ctx context.Context, a AcquireInfo) {
 				if t.ReleaseEnd != nil {
 					t.ReleaseEnd(ctx, a, errJoined)
 				}
 			}),
-		ReleaseEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, Acquire, error) { return t.ReleaseEnd }))),
-		Handoff:    join2(pick(all, func(t *Tracer) func(context.Context, Acquire) { return t.Handoff })),
+		ReleaseEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, AcquireInfo, error) { return t.ReleaseEnd }))),
+		Handoff:    join2(pick(all, func(t *Tracer) func(context.Context, AcquireInfo) { return t.Handoff })),
 		Session:    join1(pick(all, func(t *Tracer) func(SessionEvent) { return t.Session })),
 		Cleanup:    join1(pick(all, func(t *Tracer) func(int) { return t.Cleanup })),
 		Parent:     joinParents(pick(all, func(t *Tracer) parentFunc { return t.Parent })),
@@ -56,7 +56,7 @@ func JoinTracers(ts ...*Tracer) *Tracer {
 }
 
 type (
-	startFunc   = func(context.Context, Acquire) context.Context
+	startFunc   = func(context.Context, AcquireInfo) context.Context
 	contextFunc = func(parent, hold context.Context) context.Context
 	parentFunc  = func(context.Context) string
 )
@@ -64,9 +64,9 @@ type (
 // function is one of a Tracer's functions.
 type function interface {
 	startFunc | contextFunc | parentFunc |
-		func(context.Context, Peer) | func(context.Context, Acquire) |
-		func(context.Context, Acquire, Result) | func(context.Context, Acquire, Ending) |
-		func(context.Context, Acquire, error) | func(SessionEvent) | func(int)
+		func(context.Context, Peer) | func(context.Context, AcquireInfo) |
+		func(context.Context, AcquireInfo, AcquireEndInfo) | func(context.Context, AcquireInfo, HoldEndInfo) |
+		func(context.Context, AcquireInfo, error) | func(SessionEvent) | func(int)
 }
 
 // pick returns one function of each tracer that has it, in the tracers' order. The
@@ -118,11 +118,11 @@ func join3[A, B, C any](fs []func(A, B, C)) func(A, B, C) {
 
 // joinStarts joins a Start of all tracers. If one panics, or ends its goroutine,
 // undo ends what the tracers before it have begun.
-func joinStarts(all []*Tracer, of func(*Tracer) startFunc, undo func(*Tracer, context.Context, Acquire)) startFunc {
+func joinStarts(all []*Tracer, of func(*Tracer) startFunc, undo func(*Tracer, context.Context, AcquireInfo)) startFunc {
 	if pick(all, of) == nil {
 		return nil
 	}
-	return func(ctx context.Context, a Acquire) context.Context {
+	return func(ctx context.Context, a AcquireInfo) context.Context {
 		begun := 0
 		defer func() {
 			if begun < len(all) {

@@ -176,7 +176,7 @@ func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (
 	if err != nil {
 		return nil, nil
 	}
-	now := make([]Node, len(spots))
+	now := make([]LockNode, len(spots))
 	errs := forEach(len(spots), func(i int) (err error) {
 		n := spots[i].in(queues)
 		now[i], err = s.node(ctx, path.Dir(n.Path), znode.Name{Raw: n.Name})

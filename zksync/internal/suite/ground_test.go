@@ -39,10 +39,10 @@ func TestGroundNoticesWhatIsLeft(t *testing.T) {
 func TestRecorderNoticesAnOpenSpan(t *testing.T) {
 	r := new(Recorder)
 	tr := r.Tracer()
-	ctx := tr.AcquireStart(t.Context(), zksync.Acquire{})
+	ctx := tr.AcquireStart(t.Context(), zksync.AcquireInfo{})
 	if len(r.open) != 1 {
 		t.Errorf("open: %v", r.open)
 	}
-	tr.AcquireEnd(ctx, zksync.Acquire{}, zksync.Result{})
+	tr.AcquireEnd(ctx, zksync.AcquireInfo{}, zksync.AcquireEndInfo{})
 	r.Balanced(t)
 }

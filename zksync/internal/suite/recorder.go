@@ -19,8 +19,8 @@ type Recorder struct {
 	wrong   []string
 	Log     []string // "acquire mutex", "end <nil>", ... in order
 	Peers   []zksync.Peer
-	Results []zksync.Result
-	Ends    []zksync.Ending
+	Results []zksync.AcquireEndInfo
+	Ends    []zksync.HoldEndInfo
 	Events  []zksync.SessionEvent
 	// fault is called in each function of the tracer, by its name.
 	fault func(name string)
@@ -88,7 +88,7 @@ func (r *Recorder) On(f func(name string)) {
 // Tracer is what the recorder is told through.
 func (r *Recorder) Tracer() *zksync.Tracer {
 	return &zksync.Tracer{
-		AcquireStart: func(ctx context.Context, a zksync.Acquire) context.Context {
+		AcquireStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
 			r.trip("AcquireStart")
 			return r.start(ctx, "Acquire")
 		},
@@ -99,7 +99,7 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 			r.note("blocked")
 			r.trip("Blocked")
 		},
-		AcquireEnd: func(ctx context.Context, a zksync.Acquire, res zksync.Result) {
+		AcquireEnd: func(ctx context.Context, a zksync.AcquireInfo, res zksync.AcquireEndInfo) {
 			r.end(ctx, "Acquire")
 			r.Mu.Lock()
 			r.Results = append(r.Results, res)
@@ -107,7 +107,7 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 			r.note("acquire end")
 			r.trip("AcquireEnd")
 		},
-		HoldStart: func(ctx context.Context, a zksync.Acquire) context.Context {
+		HoldStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
 			r.trip("HoldStart")
 			r.note("hold")
 			return r.start(ctx, "Hold")
@@ -116,7 +116,7 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 			r.trip("HoldContext")
 			return context.WithValue(parent, SpanKey("Hold"), hold.Value(SpanKey("Hold")))
 		},
-		HoldEnd: func(ctx context.Context, a zksync.Acquire, e zksync.Ending) {
+		HoldEnd: func(ctx context.Context, a zksync.AcquireInfo, e zksync.HoldEndInfo) {
 			r.end(ctx, "Hold")
 			r.Mu.Lock()
 			r.Ends = append(r.Ends, e)
@@ -124,16 +124,16 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 			r.note("hold end")
 			r.trip("HoldEnd")
 		},
-		ReleaseStart: func(ctx context.Context, a zksync.Acquire) context.Context {
+		ReleaseStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
 			r.trip("ReleaseStart")
 			r.note("release")
 			return r.start(ctx, "Release")
 		},
-		ReleaseEnd: func(ctx context.Context, a zksync.Acquire, err error) {
+		ReleaseEnd: func(ctx context.Context, a zksync.AcquireInfo, err error) {
 			r.end(ctx, "Release")
 			r.trip("ReleaseEnd")
 		},
-		Handoff: func(ctx context.Context, a zksync.Acquire) {
+		Handoff: func(ctx context.Context, a zksync.AcquireInfo) {
 			r.note("handoff")
 			r.trip("Handoff")
 		},

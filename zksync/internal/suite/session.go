@@ -143,7 +143,7 @@ func (z *Ground) Dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
 		return z.Adapt(t, opts...)
 	}
 	if z.dial != nil {
-		opts = append([]zksync.Option{zksync.WithDialer(z.dial)}, opts...)
+		opts = append([]zksync.Option{zksync.WithDialContext(z.dial)}, opts...)
 	}
 	return z.opened(DialTo(t, z.Servers, opts...))
 }

@@ -21,7 +21,7 @@ const VirtualTimeout = 9 * time.Second
 func (z *Ground) Via(t *testing.T, dial zk.Dialer, opts ...zksync.Option) *zksync.Session {
 	t.Helper()
 	return z.opened(DialTo(t, []string{"10.0.0.1"}, append([]zksync.Option{
-		zksync.WithDialer(dial), zksync.WithSessionTimeout(VirtualTimeout), TellsLine()}, opts...)...))
+		zksync.WithDialContext(dial), zksync.WithSessionTimeout(VirtualTimeout), TellsLine()}, opts...)...))
 }
 
 // NodesOf are the full paths of the nodes that a session has.

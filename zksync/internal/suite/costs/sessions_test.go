@@ -84,7 +84,7 @@ func TestManySessionsInOneQueue(t *testing.T) {
 
 		var mu sync.Mutex
 		var granted []string // the nodes, in the order of the grants
-		tracer := &zksync.Tracer{AcquireEnd: func(_ context.Context, _ zksync.Acquire, r zksync.Result) {
+		tracer := &zksync.Tracer{AcquireEnd: func(_ context.Context, _ zksync.AcquireInfo, r zksync.AcquireEndInfo) {
 			mu.Lock()
 			defer mu.Unlock()
 			granted = append(granted, path.Base(r.Node))

@@ -81,9 +81,9 @@ func (n *goWorker) crowd(address, path, kind, who string, timeout, sessions, eac
 		var l zksync.Locker
 		switch kind {
 		case "kazoo":
-			l = zksync.NewMutex(s, path, zksync.WithKazooQueue())
+			l = zksync.NewMutex(s, path, zksync.WithKazooName())
 		case "multi":
-			l = zksync.NewMulti(zksync.NewMutex(s, path+"-beside"), zksync.NewMutex(s, path, zksync.WithKazooQueue()))
+			l = zksync.NewMulti(zksync.NewMutex(s, path+"-beside"), zksync.NewMutex(s, path, zksync.WithKazooName()))
 		case "rw":
 			l = zksync.NewRWMutex(s, path)
 		default:

@@ -281,7 +281,7 @@ func (c mix) replay(t *testing.T, file string, done int64) {
 func revokes(t *testing.T, z *suite.Ground, curator language) {
 	ctx, p, s := suite.Context(t), z.Path(t), z.Dial(t)
 	java := startWorker(t, curator, filepath.Join(t.TempDir(), "held"))
-	m := zksync.NewMutex(s, p, zksync.WithRevocable())
+	m := zksync.NewMutex(s, p, zksync.WithCancelOnRevoke())
 
 	h, err := m.Hold(ctx)
 	suite.Must(t, err)

@@ -25,7 +25,7 @@ func TestExitsUnderFaults(t *testing.T) {
 				}
 				t.Run(kind.Name+"/"+call.Name, func(t *testing.T) {
 					proxy := z.Proxied(t)
-					x := newExit(t, z, kind, call, zksync.WithDialer(func(network, _ string, timeout time.Duration) (net.Conn, error) {
+					x := newExit(t, z, kind, call, zksync.WithDialContext(func(network, _ string, timeout time.Duration) (net.Conn, error) {
 						return net.DialTimeout(network, proxy.Addr(), timeout)
 					}))
 					s := x.s

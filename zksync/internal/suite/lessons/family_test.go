@@ -205,7 +205,7 @@ func TestOptionsThatShow(t *testing.T) {
 			"access lists": {lockBy(ctx, zksync.NewMutex(s, p)), lockBy(ctx, zksync.NewMutex(s, p, readers))},
 			"access lists of readers": {lockBy(ctx, zksync.NewRWMutex(s, p, readers).RLocker()),
 				lockBy(ctx, zksync.NewRWMutex(s, p).RLocker())},
-			"kazoo's queue":     {lockBy(ctx, zksync.NewMutex(s, p)), lockBy(ctx, zksync.NewMutex(s, p, zksync.WithKazooQueue()))},
+			"kazoo's queue":     {lockBy(ctx, zksync.NewMutex(s, p)), lockBy(ctx, zksync.NewMutex(s, p, zksync.WithKazooName()))},
 			"permits of a lock": {lockBy(ctx, zksync.NewRWMutex(s, p).RLocker()), lockBy(ctx, suite.Permits{Semaphore: sem, N: 1})},
 			"access lists of permits": {lockBy(ctx, suite.Permits{Semaphore: sem, N: 1}),
 				lockBy(ctx, suite.Permits{Semaphore: zksync.NewSemaphore(s, p, 2, readers), N: 1})},

@@ -92,7 +92,7 @@ func writer() int {
 	env := os.Getenv
 	opts := []zksync.Option{zksync.WithSessionTimeout(suite.LossTimeout)}
 	if env("ZKSYNC_TEST_EAGER") != "" {
-		opts = append(opts, zksync.WithDialer(dialEager))
+		opts = append(opts, zksync.WithDialContext(dialEager))
 	}
 	s, err := zksync.Dial(ctx, []string{env("ZKSYNC_TEST_SERVER")}, opts...)
 	if err != nil {

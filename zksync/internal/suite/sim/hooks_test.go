@@ -131,18 +131,18 @@ func (p *process) tracer(l life) *zksync.Tracer {
 			p.w.log("%s: the Close of its tracer: %v", p.name, p.close())
 		}
 	}
-	start := func(name string) func(context.Context, zksync.Acquire) context.Context {
-		return func(ctx context.Context, _ zksync.Acquire) context.Context { hook(ctx, name); return ctx }
+	start := func(name string) func(context.Context, zksync.AcquireInfo) context.Context {
+		return func(ctx context.Context, _ zksync.AcquireInfo) context.Context { hook(ctx, name); return ctx }
 	}
 	return &zksync.Tracer{
 		AcquireStart: start("AcquireStart"),
 		Blocked:      func(ctx context.Context, _ zksync.Peer) { hook(ctx, "Blocked") },
-		AcquireEnd:   func(ctx context.Context, _ zksync.Acquire, _ zksync.Result) { hook(ctx, "AcquireEnd") },
+		AcquireEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.AcquireEndInfo) { hook(ctx, "AcquireEnd") },
 		HoldStart:    start("HoldStart"),
-		HoldEnd:      func(ctx context.Context, _ zksync.Acquire, _ zksync.Ending) { hook(ctx, "HoldEnd") },
+		HoldEnd:      func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.HoldEndInfo) { hook(ctx, "HoldEnd") },
 		ReleaseStart: start("ReleaseStart"),
-		ReleaseEnd:   func(ctx context.Context, _ zksync.Acquire, _ error) { hook(ctx, "ReleaseEnd") },
-		Handoff:      func(ctx context.Context, _ zksync.Acquire) { hook(ctx, "Handoff") },
+		ReleaseEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ error) { hook(ctx, "ReleaseEnd") },
+		Handoff:      func(ctx context.Context, _ zksync.AcquireInfo) { hook(ctx, "Handoff") },
 		Session:      func(zksync.SessionEvent) { hook(nil, "Session") },
 		Cleanup:      func(int) { hook(nil, "Cleanup") },
 	}

@@ -144,7 +144,7 @@ func (p *process) open(l life) (*zksync.Session, error) {
 		p.w.mu.Unlock()
 		return zksync.NewSession(client, p.w.slowest(), opts...)
 	}
-	opts = append(opts, zksync.WithDialer(p.dial), zksync.WithSessionTimeout(timeout))
+	opts = append(opts, zksync.WithDialContext(p.dial), zksync.WithSessionTimeout(timeout))
 	return zksync.Dial(p.w.bg, []string{"10.0.0.1", "10.0.0.2"}, opts...)
 }
 

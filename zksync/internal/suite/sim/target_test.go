@@ -79,7 +79,7 @@ func (k *worker) locker(path, mode string) zksync.Locker {
 		return zksync.NewRWMutex(s, path).RLocker()
 	}
 	if k.p.w.kind == "kazoo" {
-		return zksync.NewMutex(s, path, zksync.WithKazooQueue())
+		return zksync.NewMutex(s, path, zksync.WithKazooName())
 	}
 	return zksync.NewMutex(s, path)
 }

@@ -132,7 +132,7 @@ func (w *world) holderLocked(dir string) *claim {
 
 // checkNamedLocked looks whether a node names the one that has held for long: a
 // name that was right when it began has been wrong for as long since.
-func (w *world) checkNamedLocked(who string, n zksync.Node, c *claim, asked time.Time) {
+func (w *world) checkNamedLocked(who string, n zksync.LockNode, c *claim, asked time.Time) {
 	switch {
 	case c == nil, c != w.holderLocked(path.Dir(n.Path)), c.spell == nil, c.owner == "", n.OwnerName == c.owner, n.Revoked,
 		!w.quietLocked(), !strings.Contains(n.Identity, c.p.name), c.p.closing.Load(), c.node() != n.Path,

@@ -175,7 +175,7 @@ func (w *world) breakNode(path, node string) {
 // enters after that.
 func (k *worker) revoke(o op, path string, ctx context.Context) {
 	w := k.p.w
-	m := zksync.NewMutex(k.p.s.Load(), path, zksync.WithRevocable()).As(zksync.NewOwner(k.name))
+	m := zksync.NewMutex(k.p.s.Load(), path, zksync.WithCancelOnRevoke()).As(zksync.NewOwner(k.name))
 	x := want{p: k.p, seats: []seat{{path: path, mode: asMutex}}}
 	at := w.next()
 	entered := false
