@@ -87,9 +87,9 @@ func (g ground) ok(err error) {
 }
 
 // dial opens a session until the end of the test.
-func (g ground) dial(opts ...zksync.Option) *zksync.Session {
+func (g ground) dial(opts ...zksync.DialOption) *zksync.Session {
 	g.Helper()
-	s, err := zksync.Dial(g.ctx, []string{g.server}, append([]zksync.Option{
+	s, err := zksync.Dial(g.ctx, []string{g.server}, append([]zksync.DialOption{
 		zksync.WithSessionTimeout(timeout), zksync.WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
 	g.ok(err)
 	g.Cleanup(func() { s.Close() })

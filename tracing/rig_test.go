@@ -73,10 +73,10 @@ func (r *rig) ended(t *testing.T) {
 }
 
 // dial makes a session that is closed at the end of the test.
-func (r *rig) dial(opts ...zksync.Option) *zksync.Session {
+func (r *rig) dial(opts ...zksync.DialOption) *zksync.Session {
 	r.t.Helper()
-	s, err := zksync.Dial(context.Background(), []string{"127.0.0.1"}, append([]zksync.Option{
-		zksync.WithDialContext(r.srv.Dial), zksync.WithTracer(r.tracer), zksync.WithLogger(discard)}, opts...)...)
+	s, err := zksync.Dial(context.Background(), []string{"127.0.0.1"}, append([]zksync.DialOption{
+		zksync.WithDialContext(r.srv.DialContext), zksync.WithTracer(r.tracer), zksync.WithLogger(discard)}, opts...)...)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ var (
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
 	// ErrRevoked is returned by context.Cause for the context of a Do, if the
-	// lock has WithRevocable and somebody has asked for it.
+	// lock has WithCancelOnRevoke and somebody has asked for it.
 	ErrRevoked = errors.New("zksync: lock asked back")
 
 	// ErrSequenceExhausted is returned when the sequence numbers below the

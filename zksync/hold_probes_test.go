@@ -83,7 +83,7 @@ func TestManyHoldsAndASilentServer(t *testing.T) {
 		one, other := srv.Member(), srv.Member()
 		dial, servers := members(one, other)
 		other.Refuse(true)
-		s := suite.DialTo(t, servers, zksync.WithDialContext(dial), zksync.WithSessionTimeout(suite.VirtualTimeout))
+		s := suite.DialTo(t, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(suite.VirtualTimeout))
 		holds := holdMany(t, s, "/l", 300, 1900)
 		other.Heal()
 		one.CutFromLeader(true) // pings and reads are answered

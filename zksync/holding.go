@@ -13,7 +13,7 @@ type holding struct {
 	ctx     context.Context // guarded by mu; HoldStart's
 	begun   bool            // guarded by mu; HoldStart is somebody's to run
 	started bool            // guarded by mu; it has run
-	ended   HoldEndInfo          // guarded by mu; with a reason once it has ended
+	ended   HoldEndInfo     // guarded by mu; with a reason once it has ended
 }
 
 // startHold runs HoldStart, once a holding, in the goroutine of a call that got the

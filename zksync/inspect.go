@@ -17,9 +17,9 @@ import (
 
 // Queue is the line at a path as Inspect saw it. It is a plain value.
 type Queue struct {
-	Path  string   // as it was given
-	Nodes []LockNode   // in order
-	Other []string // names of children that are no lock nodes, which no lock heeds by default
+	Path  string     // as it was given
+	Nodes []LockNode // in order
+	Other []string   // names of children that are no lock nodes, which no lock heeds by default
 
 	// Suspects are those of Other that look like the lock nodes of another recipe:
 	// ephemeral, with a number at the end. A lock with WithForeignPrefix may heed

@@ -17,8 +17,8 @@ import (
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 // named has nodes carry all that they can.
-func named() []zksync.Option {
-	return []zksync.Option{zksync.WithIdentity("till-1"), zksync.WithTracer(&zksync.Tracer{
+func named() []zksync.DialOption {
+	return []zksync.DialOption{zksync.WithIdentity("till-1"), zksync.WithTracer(&zksync.Tracer{
 		Parent: func(context.Context) string { return traceParent },
 	})}
 }

@@ -34,7 +34,7 @@ type Multi struct {
 // locks an owner, the Multi does not take that owner over.
 //
 // Each lock keeps the options that show in ZooKeeper: kazoo sees those with
-// WithKazooQueue. NewMulti panics without a lock, or if the locks are of several
+// WithKazooName. NewMulti panics without a lock, or if the locks are of several
 // sessions. All locks must have the same access list (WithACL) and valid paths, and a
 // lock that is named twice must have the same options each time: otherwise every use
 // of the Multi fails. Every use also fails, with a *SizeError, if there are so many
@@ -207,7 +207,7 @@ func (mu *Multi) TryHold(ctx context.Context) (*Hold, error) { return mu.all().T
 
 // Do waits for all locks until ctx is done, and holds them while fn runs. fn gets the
 // handle and a context that ends with ctx, with a loss of any of the locks, and, if
-// the first lock given to NewMulti has WithRevocable, when one of them is asked back.
+// the first lock given to NewMulti has WithCancelOnRevoke, when one of them is asked back.
 // Calls that carry this context enter the Multi again; for one of its locks they fail
 // with ErrDeadlock.
 //

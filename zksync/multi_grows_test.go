@@ -15,7 +15,7 @@ import (
 // the largest that is not stands anew with the most that it can have to say.
 func TestMultiHasRoomForWhoTakesThePlaceOver(t *testing.T) {
 	suite.Beside(t)
-	for name, opts := range map[string][]zksync.Option{"names": nil, "nothing": {zksync.WithoutNodeInfo()}} {
+	for name, opts := range map[string][]zksync.DialOption{"names": nil, "nothing": {zksync.WithoutNodeInfo()}} {
 		t.Run(name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server

@@ -187,7 +187,7 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 
 // Do waits for the lock until ctx is done, and holds it while fn runs. fn gets the
 // handle and a context that ends with ctx, with a loss of the lock, and with
-// WithRevocable when the lock is asked back. Calls that carry this context enter the
+// WithCancelOnRevoke when the lock is asked back. Calls that carry this context enter the
 // same lock again, and no other.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn

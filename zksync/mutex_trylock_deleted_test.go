@@ -23,7 +23,7 @@ func TestTryWhoseNodeIsDeleted(t *testing.T) {
 			for _, times := range []int{1, 2} {
 				c, p := z.Raw(t), z.Path(t)
 				w := &suite.Tap{To: net.DialTimeout}
-				s := z.Dial(t, zksync.WithDialContext(w.Dial))
+				s := z.Dial(t, suite.WithDialer(w.Dial))
 				one, both := zksync.NewMutex(s, p+"-1"), zksync.NewMulti(zksync.NewMutex(s, p+"-1"), zksync.NewMutex(s, p+"-2"))
 				for _, l := range []zksync.Locker{one, both} {
 					suite.LockAndUnlock(t, l)

@@ -1,10 +1,12 @@
 package zksync
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"time"
 
@@ -18,40 +20,52 @@ import (
 // DefaultSessionTimeout is the session timeout that Dial asks the servers for.
 const DefaultSessionTimeout = 10 * time.Second
 
-// DefaultHandoff is how many times in a row a lock may pass from one goroutine to
+// defaultHandoff is how many times in a row a lock may pass from one goroutine to
 // the next of the same session while other sessions wait.
-const DefaultHandoff = 16
+const defaultHandoff = 16
 
-// Option changes how a Session is made. Options are applied in order; a later one
-// wins. Without options there are a session timeout of 10 s, no TLS, no credentials,
-// no chroot, no log and no tracer, and the identity and the host come from the
-// operating system.
-type Option interface{ apply(*config) error }
+// DialOption changes how Dial makes a Session. Options are applied in order; a later
+// one wins. Without options there are a session timeout of 10 s, no TLS, no
+// credentials, no chroot, no log and no tracer, and the identity and the host come
+// from the operating system.
+//
+// The options of the connection, which are no [Option], are DialOptions only. An
+// option may be used for several sessions.
+type DialOption interface{ apply(*config) error }
 
-type optionFunc func(*config) error
+// Option changes how Dial or NewSession makes a Session. Each Option is also a
+// [DialOption].
+type Option interface {
+	DialOption
+	anySession()
+}
 
-func (f optionFunc) apply(c *config) error { return f(c) }
+type dialOption func(*config) error
+
+func (f dialOption) apply(c *config) error { return f(c) }
+
+type option func(*config) error
+
+func (f option) apply(c *config) error { return f(c) }
+func (option) anySession()             {}
 
 type config struct {
 	timeout  time.Duration
 	auth     []conn.Auth
 	tls      *tls.Config
 	chroot   string
-	dialer   zk.Dialer
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	logger   *slog.Logger
 	tracer   *Tracer
 	identity string
 	noInfo   bool
 	locks    lockConfig
-
-	// wire names the options given that a client of the program's can't take.
-	wire []string
 }
 
-func (c *config) apply(opts []Option) error {
+func (c *config) apply(opts []DialOption) error {
 	c.timeout = DefaultSessionTimeout
 	c.tracer = &Tracer{}
-	c.locks = lockConfig{Terms: local.Terms{ACL: zk.WorldACL(zk.PermAll)}, handoff: DefaultHandoff}
+	c.locks = lockConfig{Terms: local.Terms{ACL: zk.WorldACL(zk.PermAll)}, handoff: defaultHandoff}
 	for _, o := range opts {
 		if o == nil {
 			return errors.New("nil option")
@@ -67,13 +81,12 @@ func (c *config) apply(opts []Option) error {
 // their limits (by default 2 to 20 of their ticks), and [Session.Timeout] returns
 // what they granted. It must be at least 200 ms. Losses are noticed within half of
 // it. The default is 10 s.
-func WithSessionTimeout(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+func WithSessionTimeout(d time.Duration) DialOption {
+	return dialOption(func(c *config) error {
 		if d < 200*time.Millisecond || d > 24*time.Hour {
 			return fmt.Errorf("session timeout of %v: want 200ms to 24h", d)
 		}
 		c.timeout = d
-		c.wire = append(c.wire, "WithSessionTimeout")
 		return nil
 	})
 }
@@ -81,9 +94,9 @@ func WithSessionTimeout(d time.Duration) Option {
 // WithAuth adds a credential, for example "user:password" with the scheme "digest".
 // Each connection sends it before anything else. The option may be given several
 // times. The credential is never logged and never written to a node.
-func WithAuth(scheme string, cred []byte) Option {
+func WithAuth(scheme string, cred []byte) DialOption {
 	cred = slices.Clone(cred)
-	return optionFunc(func(c *config) error {
+	return dialOption(func(c *config) error {
 		switch {
 		case scheme == "" || len(cred) == 0:
 			return errors.New("WithAuth needs a scheme and a credential")
@@ -91,20 +104,18 @@ func WithAuth(scheme string, cred []byte) Option {
 			return errors.New("WithAuth: a credential of more than 64 KiB")
 		}
 		c.auth = append(c.auth, conn.Auth{Scheme: scheme, Cred: cred})
-		c.wire = append(c.wire, "WithAuth")
 		return nil
 	})
 }
 
 // WithTLS connects by TLS. If cfg has no ServerName, each server's certificate must
 // be for the host name in the server list. cfg must not be changed after the call.
-func WithTLS(cfg *tls.Config) Option {
-	return optionFunc(func(c *config) error {
+func WithTLS(cfg *tls.Config) DialOption {
+	return dialOption(func(c *config) error {
 		if cfg == nil {
 			return errors.New("WithTLS needs a configuration")
 		}
 		c.tls = cfg
-		c.wire = append(c.wire, "WithTLS")
 		return nil
 	})
 }
@@ -112,7 +123,7 @@ func WithTLS(cfg *tls.Config) Option {
 // WithChroot puts every path of the session's locks below root, which is made if it
 // does not exist. It does not apply to the client itself (Session.Conn).
 func WithChroot(root string) Option {
-	return optionFunc(func(c *config) error {
+	return option(func(c *config) error {
 		if root == "/" {
 			root = ""
 		} else if err := znode.ValidPath(root); err != nil {
@@ -123,34 +134,34 @@ func WithChroot(root string) Option {
 	})
 }
 
-// WithDialContext sets the function that makes the TCP connections. It gets host:port, as
-// in the server list, and a limit of time, which it must keep.
-func WithDialContext(d zk.Dialer) Option {
-	return optionFunc(func(c *config) error {
-		if d == nil {
-			return errors.New("WithDialer needs a dialer")
+// WithDialContext sets the function that makes the TCP connections. network is "tcp",
+// and addr is host:port, as in the server list. ctx has a deadline, which dial must
+// keep. With WithTLS, the session speaks TLS on the connection that dial returns.
+func WithDialContext(dial func(ctx context.Context, network, addr string) (net.Conn, error)) DialOption {
+	return dialOption(func(c *config) error {
+		if dial == nil {
+			return errors.New("WithDialContext needs a function")
 		}
-		c.dialer = d
-		c.wire = append(c.wire, "WithDialer")
+		c.dial = dial
 		return nil
 	})
 }
 
-// WithLogger logs what no caller is told, connection trouble included. Without it,
-// only the loss of a lock without a handle is logged, to slog.Default.
+// WithLogger logs to l what no call returns, connection trouble included. nil means
+// slog.Default, as it is when the Session is made. Without this option, only the loss
+// of a lock without a handle is logged, to slog.Default.
 func WithLogger(l *slog.Logger) Option {
-	return optionFunc(func(c *config) error {
-		if l == nil {
-			return errors.New("WithLogger needs a logger")
+	return option(func(c *config) error {
+		if c.logger = l; l == nil {
+			c.logger = slog.Default()
 		}
-		c.logger = l
 		return nil
 	})
 }
 
 // WithTracer has the session call the functions of t. nil means no tracer.
 func WithTracer(t *Tracer) Option {
-	return optionFunc(func(c *config) error {
+	return option(func(c *config) error {
 		if t == nil {
 			t = &Tracer{}
 		}
@@ -163,7 +174,7 @@ func WithTracer(t *Tracer) Option {
 // behind them, for example the name of a pod. The default is host:pid. The name is
 // cut at 40 bytes.
 func WithIdentity(id string) Option {
-	return optionFunc(func(c *config) error {
+	return option(func(c *config) error {
 		if id == "" {
 			return errors.New("WithIdentity needs a name")
 		}
@@ -175,19 +186,19 @@ func WithIdentity(id string) Option {
 // WithoutNodeInfo publishes nothing in the lock nodes: no identity, host,
 // process, owner or trace.
 func WithoutNodeInfo() Option {
-	return optionFunc(func(c *config) error { c.noInfo = true; return nil })
+	return option(func(c *config) error { c.noInfo = true; return nil })
 }
 
 // WithLockDefaults sets options for every lock of the session. A lock's own options
 // are applied after them.
 func WithLockDefaults(opts ...LockOption) Option {
-	return optionFunc(func(c *config) error {
+	return option(func(c *config) error {
 		return c.locks.apply(opts)
 	})
 }
 
 // LockOption changes a lock. Options that show in ZooKeeper (WithACL,
-// WithKazooQueue, WithForeignPrefix) must be the same in all values for one path on
+// WithKazooName, WithForeignPrefix) must be the same in all values for one path on
 // one session that are in use at the same time, parts of Multis included: a call on a
 // value that differs fails with an *Error. The other options may differ from value to
 // value.

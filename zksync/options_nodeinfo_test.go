@@ -18,13 +18,13 @@ func TestNodeInfo(t *testing.T) {
 		host, _ := os.Hostname()
 		for _, tt := range []struct {
 			name  string
-			opts  []zksync.Option
+			opts  []zksync.DialOption
 			owner zksync.Owner
 			id    string
 		}{
 			{"default", nil, zksync.Owner{}, fmt.Sprintf("%s:%d", host, os.Getpid())},
-			{"identity", []zksync.Option{zksync.WithIdentity("pod-3")}, zksync.NewOwner("order 7"), "pod-3"},
-			{"long", []zksync.Option{zksync.WithIdentity(long)}, zksync.NewOwner(long), ""},
+			{"identity", []zksync.DialOption{zksync.WithIdentity("pod-3")}, zksync.NewOwner("order 7"), "pod-3"},
+			{"long", []zksync.DialOption{zksync.WithIdentity(long)}, zksync.NewOwner(long), ""},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				s, p := z.Dial(t, tt.opts...), z.Path(t)

@@ -29,7 +29,7 @@ import (
 // What the guide says of permissions.
 
 // digest authenticates a session as a user whose password is "secret".
-func digest(user string) zksync.Option {
+func digest(user string) zksync.DialOption {
 	return zksync.WithAuth("digest", []byte(user+":secret"))
 }
 
@@ -186,7 +186,7 @@ func TestCertificateIsAnIdentity(t *testing.T) {
 	}))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Leaf)
-	as := func(name string) zksync.Option {
+	as := func(name string) zksync.DialOption {
 		c := certificate(t, filepath.Join(dir, name+".pem"), name, ca)
 		return zksync.WithTLS(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{*c}})
 	}

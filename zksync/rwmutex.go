@@ -131,7 +131,7 @@ func (rw *RWMutex) TryHold(ctx context.Context) (*Hold, error) { return rw.write
 
 // Do waits for the write lock until ctx is done, and holds it while fn runs. fn gets
 // the handle and a context that ends with ctx, with a loss of the lock, and with
-// WithRevocable when the lock is asked back. Calls that carry this context enter the
+// WithCancelOnRevoke when the lock is asked back. Calls that carry this context enter the
 // same lock again, for writing or for reading, and no other.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn

@@ -9,6 +9,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
+// handoff is the default of WithHandoff.
+const handoff = 16
+
 func TestReadersShareANode(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, raw := z.Counted(t), z.Raw(t)
@@ -20,7 +23,7 @@ func TestReadersShareANode(t *testing.T) {
 		node := suite.NodeOf(t, raw, p, s.Session)
 		rw.RLock()
 		s.Wants(t, "the second", suite.Ops{"getData": 1}) // the node has to be watched
-		for i := 3; i <= zksync.DefaultHandoff+1; i++ {
+		for i := 3; i <= handoff+1; i++ {
 			suite.Must(t, rw.RLockContext(suite.Context(t)))
 			s.Wants(t, fmt.Sprint("reader ", i), suite.Ops{})
 		}
@@ -32,14 +35,14 @@ func TestReadersShareANode(t *testing.T) {
 		suite.InLine(t, raw, p, 2)
 		rw.RLock()
 		s.Wants(t, "on the second node", suite.Ops{"getData": 1})
-		for range zksync.DefaultHandoff + 2 {
+		for range handoff + 2 {
 			rw.RUnlock()
 		}
 		s.Wants(t, "all but one RUnlock", suite.Ops{"delete": 1})
 		suite.InLine(t, raw, p, 1)
 		rw.RUnlock()
 		s.Wants(t, "the last RUnlock", suite.Ops{"delete": 1})
-		if n := s.Stats().Handoffs; n != zksync.DefaultHandoff+1 {
+		if n := s.Stats().Handoffs; n != handoff+1 {
 			t.Errorf("%d hand-overs counted", n)
 		}
 		suite.Panics(t, "zksync: RUnlock of a lock that is not locked for reading", rw.RUnlock)

@@ -18,7 +18,7 @@ func far(t *testing.T, srv *zktest.Server) *zksync.Session {
 	t.Helper()
 	member := srv.Member()
 	member.Delay(5 * time.Millisecond)
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(member.Dial))
+	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(member.DialContext))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestPermitsKeepNothingOfThoseBefore(t *testing.T) {
 func behindWriter(t testing.TB, n int) time.Duration {
 	srv := zktest.Run(t)
 	dial := func() *zksync.Session {
-		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.Dial))
+		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 
 // Do waits for n permits until ctx is done, and holds them while fn runs. fn gets the
 // handle and a context that ends with ctx, with a loss of the permits, and with
-// WithRevocable when they are asked back.
+// WithCancelOnRevoke when they are asked back.
 //
 // Do returns fn's error, joined with ErrLost if the permits were lost, whatever fn
 // returned. If they can't be had, fn does not run, and the error is one of Hold's;

@@ -16,7 +16,7 @@ func TestLockWaitsBehindTheRestOfAPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		dial := func() *zksync.Session {
-			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.Dial))
+			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 			if err != nil {
 				t.Fatal(err)
 			}

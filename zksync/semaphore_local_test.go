@@ -14,9 +14,9 @@ import (
 )
 
 // near dials a session in virtual time.
-func near(t *testing.T, srv *zktest.Server, opts ...zksync.Option) *zksync.Session {
+func near(t *testing.T, srv *zktest.Server, opts ...zksync.DialOption) *zksync.Session {
 	t.Helper()
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, append(opts, zksync.WithDialContext(srv.Dial))...)
+	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, append(opts, zksync.WithDialContext(srv.DialContext))...)
 	if err != nil {
 		t.Fatal(err)
 	}

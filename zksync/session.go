@@ -64,7 +64,7 @@ type Session struct {
 // It then Is ctx.Err() and says how each server failed. If ctx has ended already,
 // Dial tries no server. A failure leaves nothing behind, but the connection may
 // take a second or two to close in the background.
-func Dial(ctx context.Context, servers []string, opts ...Option) (*Session, error) {
+func Dial(ctx context.Context, servers []string, opts ...DialOption) (*Session, error) {
 	s, err := newSession(opts)
 	if err != nil {
 		return nil, dialError(err)
@@ -99,18 +99,21 @@ func dialError(err error) error { return &Error{Op: "dial", Err: err} }
 // closes the client, held locks are lost by the clock, and every wait and every call
 // ends with an error that Is ErrClosed. Close the Session all the same.
 //
-// Options that concern the connection (WithTLS, WithAuth, WithDialer,
-// WithSessionTimeout) are an error. The error is an *Error.
+// The options that concern the connection (WithTLS, WithAuth, WithDialContext,
+// WithSessionTimeout) belong to the client: they are no Option. The error is an
+// *Error.
 func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Session, error) {
-	s, err := newSession(opts)
+	all := make([]DialOption, len(opts))
+	for i, o := range opts {
+		all[i] = o
+	}
+	s, err := newSession(all)
 	switch {
 	case err != nil:
 	case client == nil:
 		err = errors.New("no client")
 	case timeout < 200*time.Millisecond:
 		err = fmt.Errorf("session timeout of %v: want 200ms or more", timeout)
-	case len(s.cfg.wire) > 0:
-		err = fmt.Errorf("%s does not go with a client that is connected already", s.cfg.wire[0])
 	}
 	if err != nil {
 		return nil, dialError(err)
@@ -121,7 +124,7 @@ func NewSession(client *zk.Conn, timeout time.Duration, opts ...Option) (*Sessio
 	return s, nil
 }
 
-func newSession(opts []Option) (*Session, error) {
+func newSession(opts []DialOption) (*Session, error) {
 	s := &Session{
 		table: local.NewTable(),
 		ended: make(chan struct{}),
@@ -147,7 +150,7 @@ func (s *Session) connConfig(servers []string) conn.Config {
 		Timeout: s.cfg.timeout,
 		Auth:    s.cfg.auth,
 		TLS:     s.cfg.tls,
-		Dialer:  s.cfg.dialer,
+		Dial:    s.cfg.dial,
 		Logger:  s.cfg.logger,
 		OnState: func(st conn.State) { s.states.push(func() { s.onState(st) }) },
 	}

@@ -115,7 +115,7 @@ func TestCloseWithinTheTracer(t *testing.T) {
 				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 					srv := z.Server
 					rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
-					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialContext(srv.Dial),
+					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext),
 						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
 					suite.Must(t, err)
 					t.Cleanup(func() { s.Close() })

@@ -43,7 +43,7 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 				good, silent := srv.Member(), srv.Member()
 				dial, servers := members(good, silent)
 				silent.Refuse(true)
-				s := suite.DialTo(t, servers, zksync.WithDialContext(dial), zksync.WithSessionTimeout(asked))
+				s := suite.DialTo(t, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(asked))
 				h, err := zksync.NewMutex(s, "/l").Hold(suite.Context(t))
 				suite.Must(t, err)
 				silent.Heal()
@@ -104,7 +104,7 @@ func TestDialPassesSilentServers(t *testing.T) {
 				silent.Blackhole(true, true)
 				for range 20 { // in whatever order the servers are tried
 					start := time.Now()
-					suite.DialTo(t, servers, zksync.WithDialContext(dial), zksync.WithSessionTimeout(asked))
+					suite.DialTo(t, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(asked))
 					if took := time.Since(start); took > 2*3*time.Second {
 						t.Errorf("took %v, two servers of three are silent", took)
 					}
@@ -124,7 +124,7 @@ func TestDialPassesSilentServers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
 			dialled := suite.Async(func() error {
-				s, err := zksync.Dial(ctx, servers, zksync.WithDialContext(dial), zksync.WithSessionTimeout(10*time.Minute))
+				s, err := zksync.Dial(ctx, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(10*time.Minute))
 				if err == nil {
 					err = s.Close()
 				}
@@ -148,7 +148,7 @@ func TestDialPassesSilentServers(t *testing.T) {
 func TestDialEndsWithItsContext(t *testing.T) {
 	suite.Beside(t)
 	const bound, late = 300 * time.Millisecond, 150 * time.Millisecond
-	fails := func(t *testing.T, servers []string, late time.Duration, opts ...zksync.Option) {
+	fails := func(t *testing.T, servers []string, late time.Duration, opts ...zksync.DialOption) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), bound)
 		defer cancel()
@@ -168,14 +168,14 @@ func TestDialEndsWithItsContext(t *testing.T) {
 				m := zktest.Run(t).Member()
 				dial, servers := members(m)
 				fault(m)
-				fails(t, servers, late, zksync.WithDialContext(dial))
+				fails(t, servers, late, suite.WithDialer(dial))
 				m.Heal()
 			})
 		})
 	}
 	t.Run("StuckDialer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			fails(t, []string{"10.0.0.1"}, late, zksync.WithDialContext(func(string, string, time.Duration) (net.Conn, error) {
+			fails(t, []string{"10.0.0.1"}, late, suite.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
 				time.Sleep(time.Minute)
 				return nil, suite.ErrInjected
 			}))
@@ -199,7 +199,7 @@ func TestLockedUpClientIsReplacedWhateverWasAskedFor(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var w suite.Wires
-		p, s := z.Behind(t, zksync.WithDialContext(w.Dial), zksync.WithSessionTimeout(24*time.Hour))
+		p, s := z.Behind(t, suite.WithDialer(w.Dial), zksync.WithSessionTimeout(24*time.Hour))
 		old := s.Conn()
 		suite.Wedge(t, s, p, &w)
 		suite.Eventually(t, "the client is replaced", func() bool { return s.Conn() != old })

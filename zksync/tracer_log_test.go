@@ -22,8 +22,8 @@ func logged(t *testing.T, threshold time.Duration, f func(t *testing.T, first, s
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		dial := func(opts ...zksync.Option) *zksync.Mutex {
-			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, append(opts, zksync.WithDialContext(srv.Dial))...)
+		dial := func(opts ...zksync.DialOption) *zksync.Mutex {
+			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, append(opts, zksync.WithDialContext(srv.DialContext))...)
 			suite.Must(t, err)
 			t.Cleanup(func() { s.Close() })
 			return zksync.NewMutex(s, "/locks/x")
@@ -92,7 +92,7 @@ func TestLogTracerWithoutContact(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.Dial),
+		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext),
 			zksync.WithTracer(zksync.LogTracer(slog.New(slog.NewTextHandler(&log, nil)), 5*time.Second)))
 		suite.Must(t, err)
 		defer s.Close()

@@ -20,14 +20,14 @@ func TestBlockedTellsThePeer(t *testing.T) {
 		owner := zksync.NewOwner("order 7")
 		for _, tt := range []struct {
 			name string
-			opts []zksync.Option
+			opts []zksync.DialOption
 			want zksync.Peer
 		}{
-			{"all", []zksync.Option{zksync.WithIdentity("pod-3"), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{
+			{"all", []zksync.DialOption{zksync.WithIdentity("pod-3"), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{
 				Identity: "pod-3", Host: cut(host), PID: os.Getpid(), OwnerID: strings.TrimPrefix(owner.String(), "order 7#"), OwnerName: "order 7",
 				TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 			}},
-			{"nothing", []zksync.Option{zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo(), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{}},
+			{"nothing", []zksync.DialOption{zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo(), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				p := z.Path(t)

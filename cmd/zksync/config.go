@@ -48,7 +48,7 @@ func (c *config) addFlags(f *pflag.FlagSet) {
 
 // dialArgs returns the arguments for [zksync.Dial]. No error of it quotes a
 // credential.
-func (c *config) dialArgs() (servers []string, opts []zksync.Option, err error) {
+func (c *config) dialArgs() (servers []string, opts []zksync.DialOption, err error) {
 	servers, chroot, err := c.serverList()
 	if err != nil {
 		return nil, nil, err

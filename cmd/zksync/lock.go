@@ -17,7 +17,7 @@ const releaseWithin = 5 * time.Second
 
 // obtain waits for the lock, until a signal asks for an end. On an error nothing
 // is left behind, unless it said so or was asked twice.
-func (r *runner) obtain(servers []string, opts []zksync.Option) error {
+func (r *runner) obtain(servers []string, opts []zksync.DialOption) error {
 	ctx, cancel := context.WithCancel(traced(context.Background()))
 	defer cancel()
 	var err error
@@ -40,7 +40,7 @@ func (r *runner) obtain(servers []string, opts []zksync.Option) error {
 }
 
 // acquire connects and takes the lock.
-func (r *runner) acquire(ctx context.Context, servers []string, opts []zksync.Option) (err error) {
+func (r *runner) acquire(ctx context.Context, servers []string, opts []zksync.DialOption) (err error) {
 	if r.waitSet {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.wait))
@@ -80,7 +80,7 @@ func (r *runner) acquire(ctx context.Context, servers []string, opts []zksync.Op
 }
 
 // dial opens the session with ZooKeeper.
-func (r *runner) dial(ctx context.Context, servers []string, opts []zksync.Option) (*zksync.Session, error) {
+func (r *runner) dial(ctx context.Context, servers []string, opts []zksync.DialOption) (*zksync.Session, error) {
 	if r.connectTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.connectTimeout))

@@ -18,7 +18,7 @@
 //	func TestNightlyStopsWithItsLock(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
 //			srv := zktest.Run(t)
-//			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialer(srv.Dial))
+//			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 //			if err != nil {
 //				t.Fatal(err)
 //			}

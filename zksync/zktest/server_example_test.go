@@ -28,7 +28,7 @@ func nightly(ctx context.Context, mu *zksync.Mutex, work func(context.Context) e
 func TestNightlyStopsWithItsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.Dial))
+		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func ExampleServer_Expire() {
 	srv := zktest.New()
 	defer srv.Close()
 	ctx := context.Background()
-	s, err := zksync.Dial(ctx, []string{"127.0.0.1"}, zksync.WithDialContext(srv.Dial))
+	s, err := zksync.Dial(ctx, []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -74,6 +75,11 @@ func (s *Server) Dial(network, address string, timeout time.Duration) (net.Conn,
 	return s.first().Dial(network, address, timeout)
 }
 
+// DialContext is [Member.DialContext] of the server's first member.
+func (s *Server) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.first().DialContext(ctx, network, address)
+}
+
 // Addr returns the address of the member, a loopback address and port. The first
 // call opens the port, which stays open until [Server.Close]. It panics if it can't
 // open a port. On a closed server the address is empty if no call came before.
@@ -119,6 +125,15 @@ func (m *Member) Dial(network, address string, _ time.Duration) (net.Conn, error
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
 	return near, nil
+}
+
+// DialContext is Dial with a context in place of a timeout, as WithDialContext of
+// package zksync takes it. If ctx has ended, the error is its cause.
+func (m *Member) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return m.Dial(network, address, 0)
 }
 
 // enter takes a connection, unless the server is closed or the member refuses it.

@@ -38,7 +38,7 @@ func anHour(t *testing.T, hold bool) {
 		}
 		sessions := make([]idle, n)
 		for i := range n {
-			own, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(s.Dial))
+			own, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(s.DialContext))
 			must(t, err)
 			defer own.Close()
 			m := zksync.NewMutex(own, fmt.Sprint("/locks/", i))

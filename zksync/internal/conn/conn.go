@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,7 @@ type Config struct {
 	Timeout time.Duration // the session timeout to request
 	Auth    []Auth
 	TLS     *tls.Config
-	Dialer  zk.Dialer // nil: TCP
+	Dial    func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP
 	Logger  *slog.Logger
 	// OnState is called with every new state, in order. The client's own
 	// goroutines call it, so it must not block.

@@ -78,11 +78,11 @@ func (l *link) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 func (l *link) open(network, addr string, limit time.Duration) (raw, conn net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(l.c.life, limit)
 	defer cancel()
-	if d := l.c.cfg.Dialer; d != nil {
-		raw, err = d(network, addr, limit)
-	} else {
-		raw, err = new(net.Dialer).DialContext(ctx, network, addr)
+	dial := l.c.cfg.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
 	}
+	raw, err = dial(ctx, network, addr)
 	if err != nil || l.c.cfg.TLS == nil {
 		return raw, raw, err
 	}

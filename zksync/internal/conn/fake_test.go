@@ -103,7 +103,10 @@ func (f *fake) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 
 // config returns a configuration for this server.
 func (f *fake) config() Config {
-	return Config{Servers: []string{"one.example:2181"}, Timeout: f.timeout, Dialer: f.dial}
+	return Config{Servers: []string{"one.example:2181"}, Timeout: f.timeout, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		limit, _ := ctx.Deadline()
+		return f.dial(network, addr, time.Until(limit))
+	}}
 }
 
 // open opens a connection, and closes it at the end of the test.

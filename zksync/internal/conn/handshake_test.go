@@ -144,14 +144,15 @@ func TestDialError(t *testing.T) {
 		cfg := f.config()
 		cfg.Servers = []string{"refuses:1", "silent:2", "slow:3"}
 		f.script = allMute
-		cfg.Dialer = func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		dial := cfg.Dial
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			switch addr {
 			case "refuses:1":
 				return nil, errRefused
 			case "slow:3":
 				time.Sleep(T)
 			}
-			return f.dial(network, addr, timeout)
+			return dial(ctx, network, addr)
 		}
 		cause := errors.New("patience is over")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), T-1, cause)

@@ -12,7 +12,7 @@ import (
 
 // The refusals of a call on terms that contradict those of a lock in use.
 var (
-	ErrTerms = errors.New("another value for this path is in use with other options (WithACL, WithKazooQueue, WithForeignPrefix)")
+	ErrTerms = errors.New("another value for this path is in use with other options (WithACL, WithKazooName, WithForeignPrefix)")
 	ErrKind  = errors.New("another value for this path is in use: a path is a semaphore's or a lock's")
 )
 

@@ -12,9 +12,9 @@ import (
 )
 
 // DialUnchecked is [DialTo] for a test that looks at what Close returns.
-func DialUnchecked(t *testing.T, servers []string, opts ...zksync.Option) *zksync.Session {
+func DialUnchecked(t *testing.T, servers []string, opts ...zksync.DialOption) *zksync.Session {
 	t.Helper()
-	s, err := zksync.Dial(Context(t), servers, append([]zksync.Option{
+	s, err := zksync.Dial(Context(t), servers, append([]zksync.DialOption{
 		zksync.WithSessionTimeout(SessionTimeout), zksync.WithLogger(Logger(t))}, opts...)...)
 	Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
@@ -42,16 +42,20 @@ func ProxyTo(t testing.TB, server string) *zktest.Proxy {
 }
 
 // Behind opens a session that reaches the server through a proxy only.
-func (z *Ground) Behind(t testing.TB, opts ...zksync.Option) (*zktest.Proxy, *zksync.Session) {
+func (z *Ground) Behind(t testing.TB, opts ...zksync.DialOption) (*zktest.Proxy, *zksync.Session) {
 	t.Helper()
 	p := z.Proxied(t)
 	return p, z.opened(DialTo(t, []string{p.Addr()}, opts...))
 }
 
 // Adapt makes a session on a client of the test's own, which outlives it.
-func (z *Ground) Adapt(t testing.TB, opts ...zksync.Option) *zksync.Session {
+func (z *Ground) Adapt(t testing.TB, opts ...zksync.DialOption) *zksync.Session {
 	t.Helper()
-	s, err := zksync.NewSession(z.Client(t), SessionTimeout, append([]zksync.Option{zksync.WithLogger(Logger(t))}, opts...)...)
+	all := []zksync.Option{zksync.WithLogger(Logger(t))}
+	for _, o := range opts {
+		all = append(all, o.(zksync.Option)) // the others belong to the client
+	}
+	s, err := zksync.NewSession(z.Client(t), SessionTimeout, all...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,21 +141,21 @@ func (z *Ground) Steward(t *testing.T) (*zk.Conn, []zk.ACL) {
 const SessionTimeout = 4 * time.Second
 
 // Dial opens a session that is closed at the end of the test.
-func (z *Ground) Dial(t testing.TB, opts ...zksync.Option) *zksync.Session {
+func (z *Ground) Dial(t testing.TB, opts ...zksync.DialOption) *zksync.Session {
 	t.Helper()
 	if z.Adapted {
 		return z.Adapt(t, opts...)
 	}
 	if z.dial != nil {
-		opts = append([]zksync.Option{zksync.WithDialContext(z.dial)}, opts...)
+		opts = append([]zksync.DialOption{WithDialer(z.dial)}, opts...)
 	}
 	return z.opened(DialTo(t, z.Servers, opts...))
 }
 
 // DialTo opens a session to servers until the end of the test.
-func DialTo(t testing.TB, servers []string, opts ...zksync.Option) *zksync.Session {
+func DialTo(t testing.TB, servers []string, opts ...zksync.DialOption) *zksync.Session {
 	t.Helper()
-	opts = append([]zksync.Option{zksync.WithSessionTimeout(SessionTimeout), zksync.WithLogger(Logger(t))}, opts...)
+	opts = append([]zksync.DialOption{zksync.WithSessionTimeout(SessionTimeout), zksync.WithLogger(Logger(t))}, opts...)
 	s, err := zksync.Dial(Context(t), servers, opts...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -18,10 +20,18 @@ import (
 const VirtualTimeout = 9 * time.Second
 
 // Via opens a session through a dialer, until the end of the test.
-func (z *Ground) Via(t *testing.T, dial zk.Dialer, opts ...zksync.Option) *zksync.Session {
+func (z *Ground) Via(t *testing.T, dial zk.Dialer, opts ...zksync.DialOption) *zksync.Session {
 	t.Helper()
-	return z.opened(DialTo(t, []string{"10.0.0.1"}, append([]zksync.Option{
-		zksync.WithDialContext(dial), zksync.WithSessionTimeout(VirtualTimeout), TellsLine()}, opts...)...))
+	return z.opened(DialTo(t, []string{"10.0.0.1"}, append([]zksync.DialOption{
+		WithDialer(dial), zksync.WithSessionTimeout(VirtualTimeout), TellsLine()}, opts...)...))
+}
+
+// WithDialer opens the connections of a session with a dialer of the client's kind.
+func WithDialer(dial zk.Dialer) zksync.DialOption {
+	return zksync.WithDialContext(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		limit, _ := ctx.Deadline()
+		return dial(network, addr, time.Until(limit))
+	})
 }
 
 // NodesOf are the full paths of the nodes that a session has.

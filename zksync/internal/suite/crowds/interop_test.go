@@ -26,7 +26,7 @@ const victimTimeout = 2 * time.Second
 // mix is who shares a path.
 type mix struct {
 	name    string
-	kind    string   // of the Go programs: mutex, rw, kazoo for one with WithKazooQueue, multi for such a part of a Multi
+	kind    string   // of the Go programs: mutex, rw, kazoo for one with WithKazooName, multi for such a part of a Multi
 	curator bool     // takes part
 	kazoo   bool     // takes part
 	heed    []string // the names that kazoo is told to look for

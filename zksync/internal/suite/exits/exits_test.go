@@ -26,7 +26,7 @@ type exit struct {
 }
 
 // newExit makes a subject of a kind, on a session of its own.
-func newExit(t *testing.T, z *suite.Ground, kind suite.Kind, call suite.Taking, opts ...zksync.Option) *exit {
+func newExit(t *testing.T, z *suite.Ground, kind suite.Kind, call suite.Taking, opts ...zksync.DialOption) *exit {
 	t.Helper()
 	rec := suite.NewRecorder(t)
 	x := &exit{z: z, rec: rec, Taking: call, c: z.Raw(t), s: z.Dial(t, append(opts, zksync.WithTracer(rec.Tracer()))...)}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -25,7 +24,7 @@ func TestExitsUnderFaults(t *testing.T) {
 				}
 				t.Run(kind.Name+"/"+call.Name, func(t *testing.T) {
 					proxy := z.Proxied(t)
-					x := newExit(t, z, kind, call, zksync.WithDialContext(func(network, _ string, timeout time.Duration) (net.Conn, error) {
+					x := newExit(t, z, kind, call, suite.WithDialer(func(network, _ string, timeout time.Duration) (net.Conn, error) {
 						return net.DialTimeout(network, proxy.Addr(), timeout)
 					}))
 					s := x.s

@@ -93,7 +93,7 @@ func TestCloseWithServersDown(t *testing.T) {
 				var w suite.Wires
 				p := z.Proxied(t)
 				s, err := zksync.Dial(suite.Context(t), []string{p.Addr()},
-					zksync.WithSessionTimeout(suite.SessionTimeout), zksync.WithDialContext(w.Dial))
+					zksync.WithSessionTimeout(suite.SessionTimeout), suite.WithDialer(w.Dial))
 				suite.Must(t, err)
 				c := s.Conn()
 				fault(p)
@@ -127,7 +127,7 @@ func TestLockedUpClientIsReplaced(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, path := suite.Context(t), z.Path(t)
 		var w suite.Wires
-		p, s := z.Behind(t, zksync.WithSessionTimeout(time.Second), zksync.WithDialContext(w.Dial))
+		p, s := z.Behind(t, zksync.WithSessionTimeout(time.Second), suite.WithDialer(w.Dial))
 		m := zksync.NewMutex(s, path)
 		h, err := m.Hold(ctx)
 		suite.Must(t, err)
@@ -170,7 +170,7 @@ func TestAuthSurvivesFailedWrites(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, path := suite.Context(t), z.Path(t)
 		var w suite.Wires
-		p, s := z.Behind(t, zksync.WithDialContext(w.Dial), zksync.WithAuth("digest", []byte("me:secret")),
+		p, s := z.Behind(t, suite.WithDialer(w.Dial), zksync.WithAuth("digest", []byte("me:secret")),
 			zksync.WithLockDefaults(zksync.WithACL(zk.AuthACL(zk.PermAll)...)))
 		m := zksync.NewMutex(s, path)
 		h, err := m.Hold(ctx)
@@ -225,7 +225,7 @@ func TestNamesAreResolvedAtEachDial(t *testing.T) {
 		suite.Must(t, err)
 		name := "zookeeper.example:" + port // nothing resolves this
 		w.Open = func(addr string) (net.Conn, error) { return net.Dial("tcp", p.Addr()) }
-		s := suite.DialTo(t, []string{name}, zksync.WithDialContext(w.Dial))
+		s := suite.DialTo(t, []string{name}, suite.WithDialer(w.Dial))
 		p.Cut()
 		suite.Eventually(t, "another dial", func() bool { return w.Count() > 1 })
 		suite.Must(t, s.Ping(suite.Context(t)))

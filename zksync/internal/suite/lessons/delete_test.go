@@ -143,7 +143,7 @@ func TestRetriesAreBounded(t *testing.T) {
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			path := z.Path(t)
 			var w suite.Wires
-			p, s := z.Behind(t, zksync.WithDialContext(w.Dial))
+			p, s := z.Behind(t, suite.WithDialer(w.Dial))
 			m := zksync.NewMutex(s, path)
 			suite.Must(t, m.LockContext(suite.Context(t)))
 			suite.CutOffUntilKnown(t, p, s)

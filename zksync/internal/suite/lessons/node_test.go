@@ -214,7 +214,7 @@ func TestCreateRunsUnderTheNextSession(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				path, raw := z.Path(t), z.Raw(t)
 				var w suite.Wires
-				p, s := z.Behind(t, zksync.WithDialContext(w.Dial))
+				p, s := z.Behind(t, suite.WithDialer(w.Dial))
 				m := zksync.NewMutex(s, path)
 				suite.LockAndUnlock(t, m)
 				old := s.ID()

@@ -90,9 +90,9 @@ func writer() int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	env := os.Getenv
-	opts := []zksync.Option{zksync.WithSessionTimeout(suite.LossTimeout)}
+	opts := []zksync.DialOption{zksync.WithSessionTimeout(suite.LossTimeout)}
 	if env("ZKSYNC_TEST_EAGER") != "" {
-		opts = append(opts, zksync.WithDialContext(dialEager))
+		opts = append(opts, suite.WithDialer(dialEager))
 	}
 	s, err := zksync.Dial(ctx, []string{env("ZKSYNC_TEST_SERVER")}, opts...)
 	if err != nil {

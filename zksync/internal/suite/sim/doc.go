@@ -17,7 +17,7 @@
 //
 //	adapted    sessions on clients of the program's own, closed while something is
 //	           under way; the clients live on
-//	kazoo      mutexes and Multis with WithKazooQueue, beside processes that take
+//	kazoo      mutexes and Multis with WithKazooName, beside processes that take
 //	           locks by kazoo's rule
 //	inspected  owners of one process take turns at a lock, and peers look who has it
 //	misuse     a lock's path used as a semaphore's and the other way round, Multis of

@@ -141,7 +141,7 @@ func dressAdapted(r *rand.Rand, p *plan) {
 	})
 }
 
-// In a kazoo program all locks are mutexes with WithKazooQueue, beside processes
+// In a kazoo program all locks are mutexes with WithKazooName, beside processes
 // that speak for kazoo.
 func dressKazoo(r *rand.Rand, p *plan) {
 	p.wantPaths(1 + r.IntN(3))

@@ -15,6 +15,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -144,8 +145,11 @@ func (p *process) open(l life) (*zksync.Session, error) {
 		p.w.mu.Unlock()
 		return zksync.NewSession(client, p.w.slowest(), opts...)
 	}
-	opts = append(opts, zksync.WithDialContext(p.dial), zksync.WithSessionTimeout(timeout))
-	return zksync.Dial(p.w.bg, []string{"10.0.0.1", "10.0.0.2"}, opts...)
+	all := []zksync.DialOption{suite.WithDialer(p.dial), zksync.WithSessionTimeout(timeout)}
+	for _, o := range opts {
+		all = append(all, o)
+	}
+	return zksync.Dial(p.w.bg, []string{"10.0.0.1", "10.0.0.2"}, all...)
 }
 
 func (p *process) end(how string) {

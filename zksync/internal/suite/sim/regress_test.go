@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -22,7 +23,7 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 		defer srv.Close()
 		member := srv.Member()
 		dial := func(d zk.Dialer) *zksync.Session {
-			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(d))
+			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, suite.WithDialer(d))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +67,7 @@ func TestUnlockWhoseHeirLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.Dial),
+		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext),
 			zksync.WithSessionTimeout(3*time.Second), zksync.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +106,7 @@ func TestSessionThatEndedUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.Dial))
+		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +176,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 
 func dialTo(t *testing.T, srv *zktest.Server) (*zksync.Session, *zktest.Member) {
 	member := srv.Member()
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(member.Dial),
+	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(member.DialContext),
 		zksync.WithSessionTimeout(timeout), zksync.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
