@@ -121,7 +121,7 @@ func TestAllocationsOfTheTracer(t *testing.T) {
 	n := testing.AllocsPerRun(1000, func() {
 		call := tr.AcquireStart(context.Background(), a)
 		tr.Parent(call)
-		tr.Blocked(call, zksync.Peer{Node: "/n", Position: 1, TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
+		tr.Blocked(call, zksync.Peer{LockNode: zksync.LockNode{Node: "/n", TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, Position: 1})
 		hold := tr.HoldStart(call, a)
 		tr.AcquireEnd(call, a, zksync.AcquireEndInfo{Node: "/n"})
 		tr.HoldEnd(hold, a, zksync.HoldEndInfo{Reason: zksync.EndUnlocked})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -211,14 +212,17 @@ func (c *call) result() AcquireEndInfo {
 // Blocked passes on to the tracer whom the call waits for.
 func (c *call) Blocked(b local.Peer) {
 	s := c.s
-	p := Peer{Node: b.Path, Position: b.Place, Local: b.Local, Session: b.Stat.EphemeralOwner,
-		Persistent: b.Stat.Ctime != 0 && b.Stat.EphemeralOwner == 0, Since: b.Since}
-	if b.Stat.Ctime != 0 {
-		p.Since = time.UnixMilli(b.Stat.Ctime)
+	name, ok := znode.Parse(path.Base(b.Path))
+	p := Peer{LockNode: newLockNode(b.Path, name), Position: b.Place, Local: b.Local}
+	if !ok {
+		p.Mode = "" // made by a recipe that the program has named
 	}
-	if i, ok := znode.DecodeInfo(b.Data); ok {
-		p.Identity, p.Host, p.PID = i.Identity, i.Host, i.PID
-		p.OwnerID, p.OwnerName, p.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
+	if b.Stat.Ctime != 0 {
+		p.read(b.Data, &b.Stat)
+		p.Persistent = b.Stat.EphemeralOwner == 0
+	} else {
+		p.Session, p.Since = b.Stat.EphemeralOwner, b.Since
+		p.publishes(b.Data)
 	}
 	if o := b.Ours; o != nil && !s.cfg.noInfo {
 		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()

@@ -2,6 +2,7 @@ package zksync
 
 import (
 	"context"
+	"path"
 
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -130,8 +131,8 @@ func twins(a, b *LockNode) bool {
 	if a.Sequence == b.Sequence {
 		return true
 	}
-	first, _ := znode.Parse(a.Name)
-	second, _ := znode.Parse(b.Name)
+	first, _ := znode.Parse(path.Base(a.Node))
+	second, _ := znode.Parse(path.Base(b.Node))
 	return first.HasGUID && first.GUID == second.GUID
 }
 

@@ -42,7 +42,7 @@ func TestHoldsLookAtTheirNodesOnce(t *testing.T) {
 				h := open()
 				before := runtime.NumGoroutine()
 				srv.Latency(50 * time.Millisecond) // whoever looks again stays for as long
-				suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, "/l0").Path))
+				suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, "/l0").Node))
 				most := 0
 				for range 60 {
 					time.Sleep(time.Millisecond)
@@ -78,7 +78,7 @@ func TestHoldLooksAgainAfterATimeWithout(t *testing.T) {
 			synctest.Wait()
 			suite.Must(t, h.Release(suite.Context(t)))
 
-			node := firstNode(t, other, fmt.Sprintf("/l%d", at)).Path
+			node := firstNode(t, other, fmt.Sprintf("/l%d", at)).Node
 			data, _, there := srv.Get(node)
 			if !there {
 				t.Fatalf("no node %s", node)
@@ -124,7 +124,7 @@ func TestRevokedTellsAFirstHandleSoon(t *testing.T) {
 				synctest.Wait()
 				suite.Must(t, h.Release(suite.Context(t)))
 			}
-			suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, "/l").Path))
+			suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, "/l").Node))
 			time.Sleep(time.Second)
 			srv.Delay(delay)
 			first, err := l.Hold(suite.Context(t))

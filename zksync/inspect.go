@@ -31,16 +31,15 @@ type Queue struct {
 // LockNode is one node in line. The texts come from the program that made the node:
 // don't trust them. It is a plain value; unknown fields are zero.
 type LockNode struct {
-	Name     string // of the node
-	Path     string // of the node, in full
+	Node     string // its full path, as Session.Break and Revoke take it
 	Mode     Mode   // ModeMutex, ModeWrite, ModeRead or ModePermit
-	Form     string // the library that makes such names: "zksync", "curator", "kazoo", "zk.Lock" or "other"
+	Form     Form   // the library that makes such names
 	Sequence int64  // ZooKeeper's number, which makes the order
 	Weight   int64  // of a permit
 	Limit    int64  // of its semaphore
 
 	Held      bool   // it is this node's turn
-	BlockedBy string // else the name of the node it waits for, or of the last before it that matters
+	BlockedBy string // else the full path of the node it waits for, or of the last before it that matters
 
 	Identity    string // WithIdentity
 	Host        string
@@ -54,6 +53,42 @@ type LockNode struct {
 	Since   time.Time // in line, by the server's clock
 	Fence   int64     // the zxid of its creation
 	Version int32     // of its data, which grows with each write to it
+}
+
+// Form is the form of a lock node's name: it shows which library made the node.
+// Later versions may know more forms.
+type Form string
+
+// The forms.
+const (
+	FormZKSync  Form = "zksync"  // this library
+	FormCurator Form = "curator" // Curator
+	FormKazoo   Form = "kazoo"   // kazoo
+	FormZKLock  Form = "zk.Lock" // go-zookeeper's Lock
+	FormOther   Form = "other"   // another recipe
+)
+
+// newLockNode returns what the name of a node says. full is its path.
+func newLockNode(full string, name znode.Name) LockNode {
+	return LockNode{
+		Node: full, Mode: modeOf(name.Kind), Form: Form(name.Form.String()),
+		Sequence: name.Seq, Weight: name.Weight, Limit: name.Limit,
+	}
+}
+
+// read takes over what a read of the node has shown.
+func (n *LockNode) read(data []byte, stat *zk.Stat) {
+	n.Session, n.Since, n.Fence, n.Version = stat.EphemeralOwner, time.UnixMilli(stat.Ctime), stat.Czxid, stat.Version
+	n.Revoked = znode.IsRevoke(data)
+	n.publishes(data)
+}
+
+// publishes takes over whom the data of the node names.
+func (n *LockNode) publishes(data []byte) {
+	if i, ok := znode.DecodeInfo(data); ok {
+		n.Identity, n.Host, n.PID = i.Identity, i.Host, i.PID
+		n.OwnerID, n.OwnerName, n.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
+	}
 }
 
 // atOnce is how many nodes Inspect reads at a time.
@@ -161,7 +196,7 @@ func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]L
 		if blocker < 0 {
 			nodes[i].Held = true
 		} else {
-			nodes[i].BlockedBy = nodes[blocker].Name
+			nodes[i].BlockedBy = nodes[blocker].Node
 		}
 	}
 	return nodes, nil
@@ -184,20 +219,12 @@ func forEach(n int, f func(i int) error) []error {
 }
 
 func (s *Session) node(ctx context.Context, full string, name znode.Name) (LockNode, error) {
-	n := LockNode{
-		Name: name.Raw, Path: path.Join(full, name.Raw), Mode: modeOf(name.Kind), Form: name.Form.String(),
-		Sequence: name.Seq, Weight: name.Weight, Limit: name.Limit,
-	}
-	data, stat, err := s.look(ctx, n.Path)
+	n := newLockNode(path.Join(full, name.Raw), name)
+	data, stat, err := s.look(ctx, n.Node)
 	if err != nil {
 		return LockNode{}, err
 	}
-	n.Session, n.Since, n.Fence, n.Version = stat.EphemeralOwner, time.UnixMilli(stat.Ctime), stat.Czxid, stat.Version
-	n.Revoked = znode.IsRevoke(data)
-	if i, ok := znode.DecodeInfo(data); ok {
-		n.Identity, n.Host, n.PID = i.Identity, i.Host, i.PID
-		n.OwnerID, n.OwnerName, n.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
-	}
+	n.read(data, stat)
 	return n, nil
 }
 

@@ -110,9 +110,9 @@ func names(t *testing.T, tree zksync.Tree, c zksync.Cycle) (owners []string) {
 		for _, q := range tree.Queues {
 			for j := range q.Nodes {
 				switch at := &q.Nodes[j]; {
-				case q.Path == w.Path && at.Name == w.Node && b != nil:
+				case q.Path == w.Path && at.Node == w.Node && b != nil:
 					n = at
-				case q.Path == w.Path && at.Name == w.ForNode:
+				case q.Path == w.Path && at.Node == w.ForNode:
 					b = at
 				}
 			}
@@ -226,7 +226,7 @@ func TestNobodyIsTiedToANodeWithoutAnOwner(t *testing.T) {
 			suite.Must(t, err)
 			for _, n := range line.Nodes {
 				if n.OwnerName == "o0" {
-					_, err := s.Conn().Set(n.Path, []byte(`{"v":1,"owner":{"name":"o0"}}`), -1)
+					_, err := s.Conn().Set(n.Node, []byte(`{"v":1,"owner":{"name":"o0"}}`), -1)
 					suite.Must(t, err)
 				}
 			}

@@ -98,14 +98,14 @@ func TestNameBesideARequestToGiveBack(t *testing.T) {
 		m := zksync.NewMutex(s, p)
 		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
 		a.Lock()
-		node := firstNode(t, other, p).Path
+		node := firstNode(t, other, p).Node
 		suite.Must(t, other.Revoke(suite.Context(t), node))
 		got := suite.Async(func() error { return b.LockContext(suite.Context(t)) })
 		suite.AwaitWaiting(t, s, 1)
 		a.Unlock()
 		suite.Must(t, suite.Receive(t, got))
 		suite.Eventually(t, "the node names the new holder", func() bool { return firstNode(t, other, p).OwnerName == "b" })
-		if n := firstNode(t, other, p); n.Path != node || !n.Revoked {
+		if n := firstNode(t, other, p); n.Node != node || !n.Revoked {
 			t.Errorf("%+v", n)
 		}
 		b.Unlock()

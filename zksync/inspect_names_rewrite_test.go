@@ -61,7 +61,7 @@ func TestRewriteKeepsARevocation(t *testing.T) {
 		got := suite.Async(func() error { return b.LockContext(suite.Context(t)) })
 		suite.AwaitWaiting(t, s, 1)
 		n := firstNode(t, other, p)
-		_, err := other.Conn().Set(n.Path, []byte("__REVOKE__"), -1)
+		_, err := other.Conn().Set(n.Node, []byte("__REVOKE__"), -1)
 		suite.Must(t, err)
 		a.Unlock()
 		suite.Must(t, suite.Receive(t, got))
@@ -120,7 +120,7 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 		if n.Weight != 4 || n.Identity == "" {
 			t.Errorf("%+v", n)
 		}
-		_, err := z.Raw(t).Set(n.Path, []byte("__REVOKE__"), -1)
+		_, err := z.Raw(t).Set(n.Node, []byte("__REVOKE__"), -1)
 		suite.Must(t, err)
 		s.Take(t)
 		sem.Release(1)

@@ -53,7 +53,7 @@ func nodeBehind(t testing.TB, s *zksync.Session, p string) string {
 	if len(q.Nodes) < 2 {
 		t.Fatalf("%d in line at %s", len(q.Nodes), p)
 	}
-	return q.Nodes[1].Path
+	return q.Nodes[1].Node
 }
 
 func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
@@ -101,8 +101,8 @@ func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
 						if held > 2*wrongFor && (n.OwnerName != holder || n.TraceParent != trace) {
 							t.Errorf("holding for %v: the node names %q, %q; %q, %q holds", held, n.OwnerName, n.TraceParent, holder, trace)
 						}
-						if n.Name != node {
-							node, changed = n.Name, changed+1
+						if n.Node != node {
+							node, changed = n.Node, changed+1
 						}
 					}
 					mu.Unlock()
@@ -226,7 +226,7 @@ func TestNodeInLineNamesWhoWaits(t *testing.T) {
 			q, err := holder.Inspect(suite.Context(t), p)
 			suite.Must(t, err)
 			n := q.Nodes[1]
-			return n.Path == node && n.OwnerName == "second" && n.TraceParent == tp
+			return n.Node == node && n.OwnerName == "second" && n.TraceParent == tp
 		})
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Must(t, suite.Receive(t, second))

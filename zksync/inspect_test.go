@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"testing"
 
@@ -37,29 +38,29 @@ func TestInspect(t *testing.T) {
 		}
 		want := []struct {
 			mode      zksync.Mode
-			form      string
+			form      zksync.Form
 			held      bool
 			blockedBy int
 		}{
-			{zksync.ModeWrite, "zksync", true, 0},
-			{zksync.ModeRead, "curator", false, 0},
-			{zksync.ModeRead, "kazoo", false, 0},
-			{zksync.ModeMutex, "zk.Lock", false, 2},
-			{zksync.ModeRead, "zksync", false, 3},
+			{zksync.ModeWrite, zksync.FormZKSync, true, 0},
+			{zksync.ModeRead, zksync.FormCurator, false, 0},
+			{zksync.ModeRead, zksync.FormKazoo, false, 0},
+			{zksync.ModeMutex, zksync.FormZKLock, false, 2},
+			{zksync.ModeRead, zksync.FormZKSync, false, 3},
 		}
 		for i, want := range want {
 			n := q.Nodes[i]
 			if n.Mode != want.mode || n.Form != want.form || n.Held != want.held || n.Sequence != int64(i) ||
-				!n.Held && n.BlockedBy != q.Nodes[want.blockedBy].Name || n.Since.IsZero() || n.Session == 0 || n.Path != p+"/"+n.Name {
+				!n.Held && n.BlockedBy != q.Nodes[want.blockedBy].Node || n.Since.IsZero() || n.Session == 0 || path.Dir(n.Node) != p {
 				t.Errorf("node %d: %+v, want %+v", i, n, want)
 			}
 		}
 		if n := q.Nodes[0]; n.Identity != "till-1" || n.OwnerName != "clerk" || n.OwnerID == "" || n.PID == 0 || n.Host == "" ||
-			n.Path != w.Node() || n.Fence != w.Fence() || n.Session != s.ID() {
+			n.Node != w.Node() || n.Fence != w.Fence() || n.Session != s.ID() {
 			t.Errorf("ours: %+v", n)
 		}
 		for _, n := range q.Nodes[1:4] {
-			suite.Must(t, s.Break(ctx, n.Path))
+			suite.Must(t, s.Break(ctx, n.Node))
 		}
 		suite.Must(t, s.Revoke(ctx, w.Node()))
 		suite.Receive(t, w.Revoked())
@@ -169,7 +170,7 @@ func TestKazooQueue(t *testing.T) {
 		m.Lock()
 		q, err := s.Inspect(ctx, p)
 		suite.Must(t, err)
-		if len(q.Nodes) != 2 || q.Nodes[0].Sequence+1 != q.Nodes[1].Sequence || q.Nodes[1].Name[32:40] != "__lock__" {
+		if len(q.Nodes) != 2 || q.Nodes[0].Sequence+1 != q.Nodes[1].Sequence || path.Base(q.Nodes[1].Node)[32:40] != "__lock__" {
 			t.Fatalf("%+v", q)
 		}
 		if err := zksync.NewMutex(s, p).LockContext(ctx); err == nil {

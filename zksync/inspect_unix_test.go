@@ -77,7 +77,7 @@ func TestInspectTreeNamesProcesses(t *testing.T) {
 			}
 		}
 		// An operator breaks the circle: everybody gets on.
-		suite.Must(t, s.Break(ctx, tree.Queues[0].Nodes[0].Path))
+		suite.Must(t, s.Break(ctx, tree.Queues[0].Nodes[0].Node))
 		for i := range names {
 			z.Empty(t, at(i))
 		}

@@ -27,7 +27,7 @@ func waitsOf(queues []Queue, steps []step) []Wait {
 		n, b := st.from.in(queues), st.to.in(queues)
 		waits[i] = Wait{
 			Owner: n.OwnerID, OwnerName: n.OwnerName, For: b.OwnerID, ForName: b.OwnerName,
-			Path: queues[st.from.queue].Path, Node: n.Name, ForNode: b.Name,
+			Path: queues[st.from.queue].Path, Node: n.Node, ForNode: b.Node,
 		}
 	}
 	return waits

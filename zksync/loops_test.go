@@ -14,7 +14,7 @@ import (
 func lineNode(seq int, mode Mode, owner string, held bool) LockNode {
 	marker := map[Mode]string{ModeMutex: "lock-", ModeWrite: "__WRIT__", ModeRead: "__READ__", ModePermit: "permit-1of1-"}[mode]
 	name := fmt.Sprintf("_c_%08x-4a53-4c4f-8a2f-2f0f5a3c8f10-%s%010d", seq, marker, seq)
-	return LockNode{Name: name, Path: "/l/" + name, Mode: mode, Sequence: int64(seq), OwnerID: owner, OwnerName: owner, Held: held, Session: int64(seq) + 1}
+	return LockNode{Node: "/l/" + name, Mode: mode, Sequence: int64(seq), OwnerID: owner, OwnerName: owner, Held: held, Session: int64(seq) + 1}
 }
 
 // lines are shapes of n nodes with an owner each.

@@ -19,7 +19,7 @@ func kazoos(t *testing.T, z *suite.Ground, s *zksync.Session, p string) (kazoos,
 	q, err := s.Inspect(suite.Context(t), p)
 	suite.Must(t, err)
 	for _, n := range q.Nodes {
-		if strings.Contains(n.Name, "__lock__") {
+		if strings.Contains(n.Node, "__lock__") {
 			kazoos = append(kazoos, n)
 		} else {
 			others = append(others, n)
@@ -52,11 +52,11 @@ func TestMultiPartsKeepKazoosQueue(t *testing.T) {
 			}
 			for _, n := range append(theirs, ours...) {
 				if n.Fence != h.Fence() || n.Session != s.ID() {
-					t.Errorf("%s is of session %#x at %d", n.Path, n.Session, n.Fence)
+					t.Errorf("%s is of session %#x at %d", n.Node, n.Session, n.Fence)
 				}
 			}
 			if twins > 0 && theirs[0].Sequence != ours[0].Sequence+1 {
-				t.Errorf("%s: between %s and %s is room", path, ours[0].Name, theirs[0].Name)
+				t.Errorf("%s: between %s and %s is room", path, ours[0].Node, theirs[0].Node)
 			}
 		}
 		// A kazoo's node is heeded, and stands behind.
@@ -78,7 +78,7 @@ func TestMultiPartsKeepKazoosQueue(t *testing.T) {
 		h, err = m.Hold(ctx)
 		suite.Must(t, err)
 		twin, _ := kazoos(t, z, other, root+"/d")
-		suite.Must(t, raw.Delete(twin[0].Path, -1))
+		suite.Must(t, raw.Delete(twin[0].Node, -1))
 		suite.Receive(t, h.Context(ctx).Done())
 		suite.IsError(t, h.Release(ctx), zksync.ErrLost)
 		suite.AtRest(t, s)

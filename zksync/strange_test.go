@@ -79,7 +79,7 @@ func TestPersistentNodeIsTold(t *testing.T) {
 				told()
 				q, err := s.Inspect(ctx, p)
 				suite.Must(t, err)
-				if n := q.Nodes[0]; n.Path != node || n.Session != 0 || !n.Held || n.Mode != k.mode || q.Nodes[1].Session != s.ID() {
+				if n := q.Nodes[0]; n.Node != node || n.Session != 0 || !n.Held || n.Mode != k.mode || q.Nodes[1].Session != s.ID() {
 					t.Errorf("%+v", q)
 				}
 				suite.Must(t, s.Break(ctx, node))

@@ -99,24 +99,15 @@ type AcquireInfo struct {
 }
 
 // Peer describes the node that a call waits for. The texts come from that node's
-// own data, which any program may have written: don't trust them. Unknown fields
-// are zero. It is a plain value.
+// own data, which any program may have written: don't trust them. It is a plain value;
+// unknown fields are zero. Held and BlockedBy are never known of a Peer.
 type Peer struct {
-	Node     string // full path of the node
-	Position int    // the call's position in line behind it: 1 is next to get the lock
-	Local    bool   // the node is of the same session as the call
+	LockNode
+	Position int  // the call's position in line behind it: 1 is next to get the lock
+	Local    bool // the node is of the same session as the call
 	// Persistent: the node belongs to no session, so that ZooKeeper never removes
 	// it, and the call waits until somebody deletes it by hand (see Session.Break).
 	Persistent bool
-
-	Identity    string // WithIdentity of the other's session
-	Host        string
-	PID         int
-	OwnerID     string
-	OwnerName   string
-	TraceParent string
-	Session     int64     // the ZooKeeper session the node belongs to
-	Since       time.Time // when the node was made (server's clock)
 }
 
 // AcquireEndInfo is how a call that wanted a lock ended. It is a plain value.

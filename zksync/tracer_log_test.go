@@ -115,7 +115,7 @@ func TestLogTracerDefault(t *testing.T) {
 	tr := zksync.LogTracer(nil, 0)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	ctx := tr.AcquireStart(context.Background(), zksync.AcquireInfo{Path: "/x"})
-	tr.Blocked(ctx, zksync.Peer{Identity: "evil\n\x1b[31m"})
+	tr.Blocked(ctx, zksync.Peer{LockNode: zksync.LockNode{Identity: "evil\n\x1b[31m"}})
 	tr.AcquireEnd(ctx, zksync.AcquireInfo{}, zksync.AcquireEndInfo{Waited: time.Second})
 	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `holder="evil\n\x1b[31m"`) {
 		t.Error(text)

@@ -23,10 +23,9 @@ func TestBlockedTellsThePeer(t *testing.T) {
 			opts []zksync.DialOption
 			want zksync.Peer
 		}{
-			{"all", []zksync.DialOption{zksync.WithIdentity("pod-3"), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{
-				Identity: "pod-3", Host: cut(host), PID: os.Getpid(), OwnerID: strings.TrimPrefix(owner.String(), "order 7#"), OwnerName: "order 7",
-				TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-			}},
+			{"all", []zksync.DialOption{zksync.WithIdentity("pod-3"), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{LockNode: zksync.LockNode{
+				Identity: "pod-3", Host: cut(host), PID: os.Getpid(), OwnerID: strings.TrimPrefix(owner.String(), "order 7#"), OwnerName: "order 7", TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			}}},
 			{"nothing", []zksync.DialOption{zksync.WithIdentity("pod-3"), zksync.WithoutNodeInfo(), zksync.WithTracer(suite.NewRecorder(t).Tracer())}, zksync.Peer{}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
@@ -51,6 +50,7 @@ func TestBlockedTellsThePeer(t *testing.T) {
 				}
 				want := tt.want
 				want.Since, want.Session, want.Node, want.Position = peer.Since, holder.ID(), h.Node(), 1
+				want.Mode, want.Form, want.Fence = zksync.ModeMutex, zksync.FormZKSync, h.Fence()
 				if peer != want {
 					t.Errorf("blocked by %+v, want %+v", peer, want)
 				}

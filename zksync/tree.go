@@ -32,10 +32,10 @@ type Tree struct {
 // Wait says that an owner waits for another owner, which stands before it in a
 // queue and has to leave first. It is a plain value.
 type Wait struct {
-	Owner, OwnerName string // the owner that waits: Node.OwnerID and OwnerName
+	Owner, OwnerName string // the owner that waits: LockNode.OwnerID and OwnerName
 	For, ForName     string // the owner that it waits for
 	Path             string // of the queue
-	Node, ForNode    string // their nodes' names
+	Node, ForNode    string // the full paths of their nodes
 }
 
 // Cycle is a deadlock: each of its owners waits for the next one, and the last one
@@ -170,7 +170,7 @@ func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (
 	}
 	// A server that is cut off from its leader shows what was.
 	err := s.ask(ctx, func() error {
-		_, err := s.conn.Sync(spots[0].in(queues).Path)
+		_, err := s.conn.Sync(spots[0].in(queues).Node)
 		return err
 	})
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (
 	now := make([]LockNode, len(spots))
 	errs := forEach(len(spots), func(i int) (err error) {
 		n := spots[i].in(queues)
-		now[i], err = s.node(ctx, path.Dir(n.Path), znode.Name{Raw: n.Name})
+		now[i], err = s.node(ctx, path.Dir(n.Node), znode.Name{Raw: path.Base(n.Node)})
 		return err
 	})
 	if slices.ContainsFunc(errs, func(err error) bool { return err != nil && !errors.Is(err, zk.ErrNoNode) }) {

@@ -19,7 +19,7 @@ func TestAnnouncer(t *testing.T) {
 			said = append(said, fmt.Sprintf("%v ", time.Since(start))+fmt.Sprintf(format, args...))
 		}}
 		tell := func(node string, place int) {
-			a.blocked(context.Background(), zksync.Peer{Node: node, Position: place, Identity: node, Since: start.Add(-time.Minute)})
+			a.blocked(context.Background(), zksync.Peer{LockNode: zksync.LockNode{Node: node, Identity: node, Since: start.Add(-time.Minute)}, Position: place})
 		}
 		tell("c", 3)
 		tell("c", 3) // no news
@@ -58,12 +58,12 @@ func TestDescribe(t *testing.T) {
 		peer zksync.Peer
 		want string
 	}{
-		{zksync.Peer{Node: "/lock/n", Position: 1}, "waiting for /lock, held by a node that says no name, /lock/n"},
-		{zksync.Peer{PID: 7, Position: 1}, "waiting for /lock, held by (pid 7)"},
-		{zksync.Peer{Identity: "id", OwnerName: "order 7", Host: "db1", PID: 42, Position: 1, Since: now.Add(-90500 * time.Millisecond)},
+		{zksync.Peer{LockNode: zksync.LockNode{Node: "/lock/n"}, Position: 1}, "waiting for /lock, held by a node that says no name, /lock/n"},
+		{zksync.Peer{LockNode: zksync.LockNode{PID: 7}, Position: 1}, "waiting for /lock, held by (pid 7)"},
+		{zksync.Peer{LockNode: zksync.LockNode{Identity: "id", OwnerName: "order 7", Host: "db1", PID: 42, Since: now.Add(-90500 * time.Millisecond)}, Position: 1},
 			"waiting for /lock, held by id for order 7 on db1 (pid 42), in the queue for 1m31s"},
-		{zksync.Peer{Identity: "id", Position: 2, Since: now.Add(time.Hour)}, "waiting for /lock, place 2 in line, behind id, in the queue for 0s"},
-		{zksync.Peer{Identity: "a\r\x1b[2J\u202eb", Position: 1}, "waiting for /lock, held by a??[2J?b"},
+		{zksync.Peer{LockNode: zksync.LockNode{Identity: "id", Since: now.Add(time.Hour)}, Position: 2}, "waiting for /lock, place 2 in line, behind id, in the queue for 0s"},
+		{zksync.Peer{LockNode: zksync.LockNode{Identity: "a\r\x1b[2J\u202eb"}, Position: 1}, "waiting for /lock, held by a??[2J?b"},
 	} {
 		if got := describe("/lock", tt.peer, now); got != tt.want {
 			t.Errorf("got %q\nwant %q", got, tt.want)

@@ -310,7 +310,7 @@ func revokes(t *testing.T, z *suite.Ground, curator language) {
 		return suite.Grant{Hold: h, Err: err}
 	})
 	suite.InLine(t, raw, p, 2)
-	suite.Must(t, s.Revoke(ctx, q.Nodes[0].Path))
+	suite.Must(t, s.Revoke(ctx, q.Nodes[0].Node))
 	java.answers(t, "revoked")
 	java.answers(t, "done")
 	g := suite.Receive(t, next)

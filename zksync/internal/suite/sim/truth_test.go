@@ -114,7 +114,7 @@ func (k *worker) inspect(o op) {
 				if !n.Held {
 					continue
 				}
-				w.checkOwnerLocked(k.name, n.Path, n.OwnerName, asked)
+				w.checkOwnerLocked(k.name, n.Node, n.OwnerName, asked)
 				w.checkNamedLocked(k.name, n, before, asked)
 			}
 			w.mu.Unlock()
@@ -134,10 +134,10 @@ func (w *world) holderLocked(dir string) *claim {
 // name that was right when it began has been wrong for as long since.
 func (w *world) checkNamedLocked(who string, n zksync.LockNode, c *claim, asked time.Time) {
 	switch {
-	case c == nil, c != w.holderLocked(path.Dir(n.Path)), c.spell == nil, c.owner == "", n.OwnerName == c.owner, n.Revoked,
-		!w.quietLocked(), !strings.Contains(n.Identity, c.p.name), c.p.closing.Load(), c.node() != n.Path,
+	case c == nil, c != w.holderLocked(path.Dir(n.Node)), c.spell == nil, c.owner == "", n.OwnerName == c.owner, n.Revoked,
+		!w.quietLocked(), !strings.Contains(n.Identity, c.p.name), c.p.closing.Load(), c.node() != n.Node,
 		asked.Sub(c.spell.from) < wrongFor+2*w.lateLocked():
 		return
 	}
-	w.wrongLocked("owner: %s is told that %q has %s, which %s has had for %v", who, n.OwnerName, n.Path, c.owner, asked.Sub(c.spell.from))
+	w.wrongLocked("owner: %s is told that %q has %s, which %s has had for %v", who, n.OwnerName, n.Node, c.owner, asked.Sub(c.spell.from))
 }
