@@ -226,7 +226,7 @@ func Example_tracing() {
 	ctx := context.Background()
 	s, err := zksync.Dial(ctx, exampleServers(), zksync.WithTracer(zksync.JoinTracers(
 		tracing.New(), // by the global providers
-		zksync.LogTracer(slog.Default(), 30*time.Second),
+		zksync.LogTracer(slog.Default(), zksync.LogLimits{Wait: 30 * time.Second, Hold: 10 * time.Minute}),
 	)))
 	if err != nil {
 		log.Fatal(err)

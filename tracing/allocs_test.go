@@ -125,7 +125,7 @@ func TestAllocationsOfTheTracer(t *testing.T) {
 		hold := tr.HoldStart(call, a)
 		tr.AcquireEnd(call, a, zksync.AcquireEndInfo{Node: "/n"})
 		tr.HoldEnd(hold, a, zksync.HoldEndInfo{Reason: zksync.EndUnlocked})
-		tr.ReleaseEnd(tr.ReleaseStart(hold, a), a, nil)
+		tr.ReleaseEnd(tr.ReleaseStart(hold, a), a, zksync.ReleaseEndInfo{Confirmed: true})
 	})
 	t.Logf("%v allocations", n)
 	if n > 5 {

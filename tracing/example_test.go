@@ -26,7 +26,7 @@ func ExampleNew() {
 	ctx := context.Background()
 	s, err := zksync.Dial(ctx, []string{srv.Addr()}, zksync.WithTracer(tracing.New(
 		tracing.WithTracerProvider(provider),
-		tracing.WithLockName(path.Base),
+		tracing.WithLockName(func(a zksync.AcquireInfo) string { return path.Base(a.Path) }),
 	)))
 	if err != nil {
 		log.Fatal(err)

@@ -249,10 +249,10 @@ func TestPanicOfAnotherTracer(t *testing.T) {
 		"HoldContext":  {HoldContext: func(_, _ context.Context) context.Context { panic(boom) }},
 		"HoldEnd":      {HoldEnd: func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { panic(boom) }},
 		"ReleaseStart": {ReleaseStart: func(context.Context, zksync.AcquireInfo) context.Context { panic(boom) }},
-		"ReleaseEnd":   {ReleaseEnd: func(context.Context, zksync.AcquireInfo, error) { panic(boom) }},
+		"ReleaseEnd":   {ReleaseEnd: func(context.Context, zksync.AcquireInfo, zksync.ReleaseEndInfo) { panic(boom) }},
 		"Handoff":      {Handoff: func(context.Context, zksync.AcquireInfo) { panic(boom) }},
 		"Session":      {Session: func(zksync.SessionEvent) { panic(boom) }},
-		"Cleanup":      {Cleanup: func(int) { panic(boom) }},
+		"Cleanup":      {Cleanup: func(zksync.CleanupEvent) { panic(boom) }},
 		"Parent":       {Parent: func(context.Context) string { panic(boom) }},
 	} {
 		for _, first := range []bool{true, false} {
@@ -307,5 +307,5 @@ func TestPanicOfTheName(t *testing.T) {
 			}
 		}()
 		m.Lock()
-	}, tracing.WithLockName(func(string) string { panic("name") }))
+	}, tracing.WithLockName(func(zksync.AcquireInfo) string { panic("name") }))
 }

@@ -107,7 +107,7 @@ func (ms *metrics) session(e zksync.SessionEvent) {
 	}
 }
 
-func (ms *metrics) cleanup(change int) { ms.toDrop.Add(int64(change)) }
+func (ms *metrics) cleanup(e zksync.CleanupEvent) { ms.toDrop.Add(int64(e.Change)) }
 
 // ages knows when the holds that have not ended began. The zero value is ready.
 //

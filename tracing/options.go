@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/zklocker/go-zksync/zksync"
 )
 
 // Option changes what New returns. A later option wins. Without options New uses W3C
@@ -22,7 +24,7 @@ type config struct {
 	tracers    trace.TracerProvider
 	meters     metric.MeterProvider
 	propagator propagation.TextMapPropagator
-	name       func(path string) string
+	name       func(zksync.AcquireInfo) string
 	noHolds    bool
 	noNodeData bool
 	attrs      []attribute.KeyValue
@@ -75,14 +77,13 @@ func WithPropagator(p propagation.TextMapPropagator) Option {
 }
 
 // WithLockName gives each lock one of a few names. The name is part of the spans'
-// names, and an attribute of spans and metrics. fn gets the path as the program named
-// it, for a Multi all paths with commas between them. It may cut the id off
-// "/orders/4711", say. If it returns "", the lock has no name. Several goroutines may
-// call fn at once.
+// names, and an attribute of spans and metrics. fn gets the description of a call. It
+// may cut the id off its path "/orders/4711", say. If it returns "", the lock has no
+// name. Several goroutines may call fn at once.
 //
 // The metrics tell the first 1000 names apart, and call the others "_OTHER". The
 // default, and the meaning of nil, is no name.
-func WithLockName(fn func(path string) string) Option {
+func WithLockName(fn func(a zksync.AcquireInfo) string) Option {
 	return optionFunc(func(c *config) { c.name = fn })
 }
 

@@ -33,7 +33,7 @@ var (
 func (ad *adapter) acquireStart(ctx context.Context, a zksync.AcquireInfo) context.Context {
 	name := ""
 	if ad.name != nil {
-		name = ad.name(a.Path)
+		name = ad.name(a)
 	}
 	set, fresh := ad.sets.of(name, a.Mode)
 	if fresh {
@@ -256,9 +256,9 @@ func (ad *adapter) releaseStart(ctx context.Context, a zksync.AcquireInfo) conte
 	return r
 }
 
-func (ad *adapter) releaseEnd(ctx context.Context, _ zksync.AcquireInfo, err error) {
-	if c := ad.callOf(ctx); c != nil && errors.Is(err, zksync.ErrLost) { // nobody noticed the loss before
-		ad.lost(ctx, c.set, zksync.LossReason(err))
+func (ad *adapter) releaseEnd(ctx context.Context, _ zksync.AcquireInfo, e zksync.ReleaseEndInfo) {
+	if c := ad.callOf(ctx); c != nil && errors.Is(e.Err, zksync.ErrLost) { // nobody noticed the loss before
+		ad.lost(ctx, c.set, zksync.LossReason(e.Err))
 	}
 	r, _ := ctx.Value(&ad.releaseKey).(*release)
 	if r == nil {
@@ -266,6 +266,6 @@ func (ad *adapter) releaseEnd(ctx context.Context, _ zksync.AcquireInfo, err err
 	}
 	defer r.span.End()
 	if r.span.IsRecording() {
-		fail(r.span, err)
+		fail(r.span, e.Err)
 	}
 }

@@ -161,7 +161,7 @@ func TestHandoff(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	name := func(p string) string { return p[len("/locks/"):] }
+	name := func(a zksync.AcquireInfo) string { return a.Path[len("/locks/"):] }
 	inBubble(t, func(t *testing.T, r *rig) {
 		m := zksync.NewMutex(r.dial(), lockPath)
 		h, err := m.Hold(context.Background())
@@ -281,7 +281,7 @@ func TestCardinality(t *testing.T) {
 	})
 	// With names there are as many as names, but for those that are too many.
 	calls := 0
-	name := func(p string) string {
+	name := func(zksync.AcquireInfo) string {
 		calls++
 		return fmt.Sprint("of ", calls%1500)
 	}

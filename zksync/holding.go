@@ -3,6 +3,7 @@ package zksync
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -103,5 +104,10 @@ func (c *call) Releasing() func(error) {
 	if tr.ReleaseEnd == nil {
 		return nil
 	}
-	return func(err error) { s.hook(func() { tr.ReleaseEnd(ctx, c.acq, s.verdict(err)) }) }
+	start := time.Now()
+	return func(err error) {
+		err = s.verdict(err)
+		r := ReleaseEndInfo{Err: err, Confirmed: err == nil || errors.Is(err, ErrLost), Took: time.Since(start)}
+		s.hook(func() { tr.ReleaseEnd(ctx, c.acq, r) })
+	}
 }

@@ -69,6 +69,10 @@ type Locker interface {
 	// waits for the confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
+	// Path returns the lock's path as it was given to the constructor. For a Multi
+	// it is the paths of all its locks with commas between them.
+	Path() string
+
 	// As returns the same lock for one owner: calls on it enter a lock again
 	// that the owner holds, and unlocks release it level by level. A lost lock
 	// is not entered again: the error Is ErrLost. The first handle on a lock
@@ -116,6 +120,7 @@ func (w *owned) UnlockContext(ctx context.Context) error    { return w.m.UnlockC
 func (w *owned) Hold(ctx context.Context) (*Hold, error)    { return w.m.Hold(w.in(ctx)) }
 func (w *owned) TryHold(ctx context.Context) (*Hold, error) { return w.m.TryHold(w.in(ctx)) }
 func (w *owned) As(o Owner) Locker                          { return w.m.As(o) }
+func (w *owned) Path() string                               { return w.m.Path() }
 func (w *owned) sealed()                                    {}
 
 func (w *owned) Do(ctx context.Context, fn func(context.Context, *Hold) error) error {

@@ -104,6 +104,11 @@ func (mu *Multi) add(l Locker) {
 			all.err = local.ErrTerms
 		}
 	}
+	if m.paths == nil {
+		all.paths = append(all.paths, m.path)
+	} else {
+		all.paths = append(all.paths, m.paths...)
+	}
 	if all.err == nil {
 		all.err = m.err
 	}
@@ -131,8 +136,12 @@ func (mu *Multi) all() *Mutex {
 	return &mu.m
 }
 
+// Paths returns the paths of the locks as they were given, in the order in which
+// NewMulti got them. The slice is the caller's.
+func (mu *Multi) Paths() []string { return slices.Clone(mu.all().paths) }
+
 // Path returns the paths of the locks as they were given, with commas between
-// them.
+// them. It is for display: a path may contain a comma, and Paths tells them apart.
 func (mu *Multi) Path() string { return mu.all().path }
 
 // Lock waits until it holds all locks, through disconnects and session changes, for

@@ -22,13 +22,14 @@ import (
 // so that a program may make one for each request. Its methods may be called by
 // several goroutines.
 type Mutex struct {
-	s    *Session
-	path string // as given
-	full string // with the session's root; "", which no lock in use has, if it is invalid
-	mode Mode   // an RWMutex's sides are of this type, too
-	kind znode.Kind
-	cfg  lockConfig
-	err  error // every use fails with it
+	s     *Session
+	path  string   // as given
+	paths []string // of a Multi: those of its locks; else nil
+	full  string   // with the session's root; "", which no lock in use has, if it is invalid
+	mode  Mode     // an RWMutex's sides are of this type, too
+	kind  znode.Kind
+	cfg   lockConfig
+	err   error // every use fails with it
 }
 
 // NewMutex returns the lock of a path on a session. It makes no request: an invalid

@@ -253,7 +253,7 @@ func TestReleaseAfterAReaderGaveUp(t *testing.T) {
 		s := near(t, srv, zksync.WithTracer(&zksync.Tracer{
 			HoldEnd:      func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { add("HoldEnd") },
 			ReleaseStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { add("ReleaseStart"); return ctx },
-			ReleaseEnd:   func(context.Context, zksync.AcquireInfo, error) { add("ReleaseEnd") },
+			ReleaseEnd:   func(context.Context, zksync.AcquireInfo, zksync.ReleaseEndInfo) { add("ReleaseEnd") },
 		}))
 		rw := zksync.NewRWMutex(s, "/p")
 		rw.RLock()

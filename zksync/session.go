@@ -134,8 +134,8 @@ func newSession(opts []DialOption) (*Session, error) {
 		return nil, err
 	}
 	if f := s.cfg.tracer.Cleanup; f != nil {
-		s.more = func() { s.hook(func() { f(1) }) }
-		s.less = func() { s.hook(func() { f(-1) }) }
+		s.more = func() { s.hook(func() { f(CleanupEvent{Change: 1}) }) }
+		s.less = func() { s.hook(func() { f(CleanupEvent{Change: -1}) }) }
 	}
 	s.host, _ = os.Hostname()
 	if s.cfg.identity == "" {

@@ -7,37 +7,90 @@ import (
 	"time"
 )
 
-// LogTracer returns a Tracer that logs, to l, calls that wait for a lock for longer
-// than threshold. It logs a warning with the call ahead when the wait becomes longer
-// than threshold, and another line with the result when the wait is over. A threshold
-// of 0 logs every call that finds somebody ahead. If l is nil, slog.Default at that
-// time is used.
-//
-// The attributes of the call ahead (holder, host, pid, owner, node, since) come from
-// its lock node. Only a call in place 1 waits for the holder itself.
-func LogTracer(l *slog.Logger, threshold time.Duration) *Tracer {
-	lt := &logTracer{log: l, threshold: threshold}
-	return &Tracer{AcquireStart: lt.start, Blocked: lt.blocked, AcquireEnd: lt.end}
+// LogLimits says from when on [LogTracer] logs. It is a plain value. A limit of 0
+// or less logs nothing of its kind.
+type LogLimits struct {
+	Wait time.Duration // of a call that wants a lock
+	Hold time.Duration // of a tenure, from the grant to the release or the loss
 }
 
-// logTracer's address is the key of its waits in contexts.
+// LogTracer returns a Tracer that logs, to l, the waits and the holds that exceed a
+// limit. It logs a warning when the time exceeds the limit, and another line when the
+// wait or the hold is over. If l is nil, slog.Default at that time is used.
+//
+// The line about a wait describes the call ahead (holder, host, pid, owner, node,
+// since) by the data of its lock node. Only a call in place 1 waits for the holder
+// itself. The line about a hold names the owner and the label of the call that got
+// the lock.
+func LogTracer(l *slog.Logger, limits LogLimits) *Tracer {
+	lt := &logTracer{log: l, limits: limits}
+	t := &Tracer{}
+	if limits.Wait > 0 {
+		t.AcquireStart, t.Blocked, t.AcquireEnd = lt.start, lt.blocked, lt.end
+	}
+	if limits.Hold > 0 {
+		t.HoldStart, t.HoldEnd = lt.holdStart, lt.holdEnd
+	}
+	return t
+}
+
+// logTracer's address, and that of its field holds, are the keys of its values in
+// contexts.
 type logTracer struct {
-	log       *slog.Logger
-	threshold time.Duration
+	log    *slog.Logger
+	limits LogLimits
+	holds  byte
+}
+
+func (lt *logTracer) logger() *slog.Logger {
+	if lt.log != nil {
+		return lt.log
+	}
+	return slog.Default()
+}
+
+// overdue calls a function when a limit is exceeded, unless it was stopped before.
+type overdue struct {
+	timer *time.Timer
+
+	mu    sync.Mutex
+	fired bool // guarded by mu
+	over  bool // guarded by mu
+}
+
+func (o *overdue) start(limit time.Duration, f func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.timer = time.AfterFunc(limit, func() {
+		o.mu.Lock()
+		over := o.over
+		o.fired = o.fired || !over
+		o.mu.Unlock()
+		if !over {
+			f() // without the mutex: a log may be slow
+		}
+	})
+}
+
+// stop reports whether the function was called.
+func (o *overdue) stop() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.timer.Stop()
+	o.over = true
+	return o.fired
 }
 
 // logWait is a call. As a context it is its own value.
 type logWait struct {
 	context.Context
+	overdue
 	lt    *logTracer
 	acq   AcquireInfo
 	begin time.Time
-	timer *time.Timer
 
-	mu   sync.Mutex
-	peer *Peer // guarded by mu; the newest
-	told bool  // guarded by mu
-	over bool  // guarded by mu
+	peerMu sync.Mutex
+	peer   *Peer // guarded by peerMu; the newest
 }
 
 func (w *logWait) Value(key any) any {
@@ -49,66 +102,39 @@ func (w *logWait) Value(key any) any {
 
 func (lt *logTracer) start(ctx context.Context, a AcquireInfo) context.Context {
 	w := &logWait{Context: ctx, lt: lt, acq: a, begin: time.Now()}
-	if lt.threshold > 0 {
-		w.timer = time.AfterFunc(lt.threshold, w.due)
-	}
+	w.overdue.start(lt.limits.Wait, func() {
+		w.log(slog.LevelWarn, "zksync: long wait for a lock", time.Since(w.begin))
+	})
 	return w
 }
 
 func (lt *logTracer) blocked(ctx context.Context, p Peer) {
-	w, _ := ctx.Value(lt).(*logWait)
-	if w == nil {
-		return
-	}
-	w.mu.Lock()
-	w.peer = &p
-	w.mu.Unlock()
-	if lt.threshold <= 0 {
-		w.due()
-	}
-}
-
-// due tells of a wait that is too long, once.
-func (w *logWait) due() {
-	w.mu.Lock()
-	done, p := w.told || w.over, w.peer
-	w.told = w.told || !done
-	w.mu.Unlock()
-	if !done {
-		w.tell(p, slog.LevelWarn, "zksync: long wait for a lock", time.Since(w.begin))
+	if w, _ := ctx.Value(lt).(*logWait); w != nil {
+		w.peerMu.Lock()
+		w.peer = &p
+		w.peerMu.Unlock()
 	}
 }
 
 func (lt *logTracer) end(ctx context.Context, _ AcquireInfo, r AcquireEndInfo) {
 	w, _ := ctx.Value(lt).(*logWait)
-	if w == nil {
-		return
-	}
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	w.mu.Lock()
-	w.over = true
-	told, p := w.told, w.peer
-	w.mu.Unlock()
 	switch {
-	case !told && (lt.threshold <= 0 || r.Waited < lt.threshold):
+	case w == nil || !w.stop() && r.Waited < lt.limits.Wait:
 	case r.Err != nil:
-		w.tell(p, slog.LevelWarn, "zksync: long wait for a lock ended without it", r.Waited, slog.Any("error", r.Err))
+		w.log(slog.LevelWarn, "zksync: long wait for a lock ended without it", r.Waited, slog.Any("error", r.Err))
 	default:
-		w.tell(p, slog.LevelInfo, "zksync: long wait for a lock is over", r.Waited)
+		w.log(slog.LevelInfo, "zksync: long wait for a lock is over", r.Waited)
 	}
 }
 
-// tell is called without w.mu: a log may be slow.
-func (w *logWait) tell(p *Peer, level slog.Level, text string, waited time.Duration, more ...slog.Attr) {
-	log := w.lt.log
-	if log == nil {
-		log = slog.Default()
-	}
+func (w *logWait) log(level slog.Level, text string, waited time.Duration, more ...slog.Attr) {
+	log := w.lt.logger()
 	if !log.Enabled(w, level) {
 		return
 	}
+	w.peerMu.Lock()
+	p := w.peer
+	w.peerMu.Unlock()
 	attrs := append([]slog.Attr{slog.String("lock", w.acq.Path), slog.String("mode", string(w.acq.Mode)),
 		slog.Duration("waited", waited)}, more...)
 	if p != nil {
@@ -116,4 +142,44 @@ func (w *logWait) tell(p *Peer, level slog.Level, text string, waited time.Durat
 			slog.Int("pid", p.PID), slog.String("owner", p.OwnerName), slog.String("node", p.Node), slog.Time("since", p.Since))
 	}
 	log.LogAttrs(w, level, text, attrs...)
+}
+
+// logHold is a tenure. As a context it is its own value.
+type logHold struct {
+	context.Context
+	overdue
+	lt  *logTracer
+	acq AcquireInfo
+}
+
+func (h *logHold) Value(key any) any {
+	if key == any(&h.lt.holds) {
+		return h
+	}
+	return h.Context.Value(key)
+}
+
+func (lt *logTracer) holdStart(ctx context.Context, a AcquireInfo) context.Context {
+	h := &logHold{Context: ctx, lt: lt, acq: a}
+	h.overdue.start(lt.limits.Hold, func() {
+		h.log(slog.LevelWarn, "zksync: a lock is held for long", lt.limits.Hold)
+	})
+	return h
+}
+
+func (lt *logTracer) holdEnd(ctx context.Context, _ AcquireInfo, e HoldEndInfo) {
+	h, _ := ctx.Value(&lt.holds).(*logHold)
+	if h != nil && (h.stop() || e.Held >= lt.limits.Hold) {
+		h.log(slog.LevelInfo, "zksync: a long hold of a lock is over", e.Held, slog.String("reason", string(e.Reason)))
+	}
+}
+
+func (h *logHold) log(level slog.Level, text string, held time.Duration, more ...slog.Attr) {
+	log := h.lt.logger()
+	if !log.Enabled(h, level) {
+		return
+	}
+	attrs := append([]slog.Attr{slog.String("lock", h.acq.Path), slog.String("mode", string(h.acq.Mode)),
+		slog.Duration("held", held), slog.String("owner", h.acq.Owner.Label())}, more...)
+	log.LogAttrs(h, level, text, attrs...)
 }

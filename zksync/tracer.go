@@ -52,10 +52,10 @@ type Tracer struct {
 	HoldEnd func(ctx context.Context, a AcquireInfo, e HoldEndInfo)
 
 	// ReleaseStart and ReleaseEnd are called before and after the deletion of
-	// the lock's node, and not for a hand-over. ctx is HoldStart's. err Is
-	// ErrLost if the node was gone, and nobody had noticed that loss before.
+	// the lock's node, and not for a hand-over. ReleaseStart gets the context that
+	// HoldStart returned.
 	ReleaseStart func(ctx context.Context, a AcquireInfo) context.Context
-	ReleaseEnd   func(ctx context.Context, a AcquireInfo, err error)
+	ReleaseEnd   func(ctx context.Context, a AcquireInfo, r ReleaseEndInfo)
 
 	// Handoff is called before AcquireEnd if the lock passed to this call from
 	// another call of the same session, without the network.
@@ -66,9 +66,9 @@ type Tracer struct {
 	// second later than elsewhere, because it can't wait for the function that
 	// calls it; StateClosed is reported after that function has returned.
 	Session func(e SessionEvent)
-	// Cleanup reports by how much the number of nodes that wait for a confirmed
-	// deletion changes. The changes add up, those of several sessions too.
-	Cleanup func(change int)
+	// Cleanup reports a change of the number of nodes that wait for a confirmed
+	// deletion.
+	Cleanup func(e CleanupEvent)
 
 	// Parent returns the traceparent (W3C Trace Context) that the call's lock
 	// node publishes for those who wait behind it, or "". ctx is AcquireStart's.
@@ -91,7 +91,8 @@ const (
 
 // AcquireInfo describes a call that wants a lock. It is a plain value.
 type AcquireInfo struct {
-	Path   string // the lock's path, as the program named it
+	Path   string   // the lock's path, as the program named it; of a Multi, all paths with commas between them
+	Paths  []string // of a Multi: the paths of its locks, which must not be changed; else nil
 	Mode   Mode
 	Try    bool  // TryLock, TryLockContext or TryHold: does not wait
 	Owner  Owner // the owner for whom the call is made, if any
@@ -140,6 +141,22 @@ type HoldEndInfo struct {
 	Reason EndReason
 	Err    error         // nil when it was released, else an error that Is ErrLost
 	Held   time.Duration // from the grant to the end
+}
+
+// ReleaseEndInfo is how the deletion of a lock's node ended. It is a plain value.
+type ReleaseEndInfo struct {
+	// Err is nil if the node is gone and existed until then. It Is ErrLost if the
+	// node was gone before, and nobody had noticed that loss.
+	Err error
+	// Confirmed reports that the servers have answered that the node is gone.
+	Confirmed bool
+	Took      time.Duration // since ReleaseStart
+}
+
+// CleanupEvent is a change of the number of nodes that wait for a confirmed deletion.
+// It is a plain value.
+type CleanupEvent struct {
+	Change int // 1 or -1. The changes add up, those of several sessions too.
 }
 
 // SessionEvent is a change of a Session's connection. It is a plain value.

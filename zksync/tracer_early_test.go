@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +53,7 @@ func (o *told) tracer() *zksync.Tracer {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			id, _ := ctx.Value(toldKey{}).(int)
-			if begun, ok := o.open[id]; !ok || begun != a {
+			if begun, ok := o.open[id]; !ok || !reflect.DeepEqual(begun, a) {
 				o.wrong = append(o.wrong, fmt.Sprintf("the end of %+v, which began as %+v", a, begun))
 			}
 			delete(o.open, id)
@@ -106,7 +107,7 @@ func (o *told) one(t *testing.T, what string, call func() error, want zksync.Acq
 		t.Fatalf("%s: told of %d calls and %d holds, and %d calls have not ended; %v", what, len(o.calls), o.holds, len(o.open), o.wrong)
 	}
 	c := o.calls[0]
-	if c.AcquireInfo != want {
+	if !reflect.DeepEqual(c.AcquireInfo, want) {
 		t.Errorf("%s: told of %+v, want %+v", what, c.AcquireInfo, want)
 	}
 	is := (err == nil) == (target == nil)

@@ -52,10 +52,10 @@ func (s scribe) tracer() *zksync.Tracer {
 		},
 		HoldEnd:      func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.HoldEndInfo) { s.end(ctx, "Hold") },
 		ReleaseStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { return s.start(ctx, "Release") },
-		ReleaseEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ error) { s.end(ctx, "Release") },
+		ReleaseEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.ReleaseEndInfo) { s.end(ctx, "Release") },
 		Handoff:      func(context.Context, zksync.AcquireInfo) { s.note("Handoff") },
 		Session:      func(zksync.SessionEvent) { s.note("Session") },
-		Cleanup:      func(int) { s.note("Cleanup") },
+		Cleanup:      func(zksync.CleanupEvent) { s.note("Cleanup") },
 		Parent:       func(context.Context) string { s.note("Parent"); return "" },
 	}
 }
@@ -80,11 +80,11 @@ func through(t *zksync.Tracer) {
 			suite.PanicOf(func() { t.HoldEnd(hold, a, zksync.HoldEndInfo{}) })
 		}
 		if rel, began := begin(t.ReleaseStart, hold); began {
-			suite.PanicOf(func() { t.ReleaseEnd(rel, a, nil) })
+			suite.PanicOf(func() { t.ReleaseEnd(rel, a, zksync.ReleaseEndInfo{Confirmed: true}) })
 		}
 	}
 	suite.PanicOf(func() { t.Session(zksync.SessionEvent{}) })
-	suite.PanicOf(func() { t.Cleanup(1) })
+	suite.PanicOf(func() { t.Cleanup(zksync.CleanupEvent{Change: 1}) })
 }
 
 func TestJoinTracersOrder(t *testing.T) {
@@ -105,7 +105,7 @@ func TestJoinTracersLeavesOut(t *testing.T) {
 	if zksync.JoinTracers() != nil || zksync.JoinTracers(nil, nil) != nil {
 		t.Error("a tracer of none")
 	}
-	one := &zksync.Tracer{Cleanup: func(int) {}}
+	one := &zksync.Tracer{Cleanup: func(zksync.CleanupEvent) {}}
 	if zksync.JoinTracers(nil, one) != one {
 		t.Error("another tracer than the only one")
 	}

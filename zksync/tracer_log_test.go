@@ -17,16 +17,16 @@ import (
 )
 
 // logged runs f with two sessions in a bubble, the second of which logs its long
-// waits, and returns the log.
-func logged(t *testing.T, threshold time.Duration, f func(t *testing.T, first, second *zksync.Mutex)) string {
+// waits and holds, and returns the log.
+func logged(t *testing.T, limits zksync.LogLimits, f func(t *testing.T, s *zksync.Session, first, second *zksync.Mutex)) string {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		dial := func(opts ...zksync.DialOption) *zksync.Mutex {
+		dial := func(opts ...zksync.DialOption) *zksync.Session {
 			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, append(opts, zksync.WithDialContext(srv.DialContext))...)
 			suite.Must(t, err)
 			t.Cleanup(func() { s.Close() })
-			return zksync.NewMutex(s, "/locks/x")
+			return s
 		}
 		handler := slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey || a.Key == "host" || a.Key == "pid" || a.Key == "node" || a.Key == "since" {
@@ -34,7 +34,9 @@ func logged(t *testing.T, threshold time.Duration, f func(t *testing.T, first, s
 			}
 			return a
 		}})
-		f(t, dial(zksync.WithIdentity("the holder")), dial(zksync.WithTracer(zksync.LogTracer(slog.New(handler), threshold))))
+		first := dial(zksync.WithIdentity("the holder"))
+		second := dial(zksync.WithTracer(zksync.LogTracer(slog.New(handler), limits)))
+		f(t, first, zksync.NewMutex(first, "/locks/x"), zksync.NewMutex(second, "/locks/x"))
 	})
 	return log.String()
 }
@@ -52,22 +54,22 @@ func TestLogTracer(t *testing.T) {
 		time.AfterFunc(d, func() { h.Release(context.Background()) })
 	}
 	for _, tt := range []struct {
-		name      string
-		threshold time.Duration
-		held      time.Duration
-		deadline  time.Duration
-		want      string
+		name     string
+		limit    time.Duration
+		held     time.Duration
+		deadline time.Duration
+		want     string
 	}{
 		{"short", 10 * time.Second, 9 * time.Second, time.Hour, ""},
 		{"long", 10 * time.Second, 15 * time.Second, time.Hour, fmt.Sprintf(longWait+longOver, "10s", "15s")},
 		{"very long", 10 * time.Second, 30 * time.Minute, time.Hour, fmt.Sprintf(longWait+longOver, "10s", "30m0s")},
 		{"given up", 10 * time.Second, time.Hour, 20 * time.Second, fmt.Sprintf(longWait+longFail, "10s", "20s", "context deadline exceeded")},
 		{"given up before", 10 * time.Second, time.Hour, 5 * time.Second, ""},
-		{"every wait", 0, 2 * time.Second, time.Hour, fmt.Sprintf(longWait+longOver, "0s", "2s")},
-		{"no wait", 0, 0, time.Hour, ""},
+		{"no limit", 0, 2 * time.Second, time.Hour, ""},
+		{"no wait", time.Second, 0, time.Hour, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := logged(t, tt.threshold, func(t *testing.T, first, second *zksync.Mutex) {
+			got := logged(t, zksync.LogLimits{Wait: tt.limit}, func(t *testing.T, _ *zksync.Session, first, second *zksync.Mutex) {
 				if tt.held > 0 {
 					hold(t, first, tt.held)
 				}
@@ -93,7 +95,7 @@ func TestLogTracerWithoutContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext),
-			zksync.WithTracer(zksync.LogTracer(slog.New(slog.NewTextHandler(&log, nil)), 5*time.Second)))
+			zksync.WithTracer(zksync.LogTracer(slog.New(slog.NewTextHandler(&log, nil)), zksync.LogLimits{Wait: 5 * time.Second})))
 		suite.Must(t, err)
 		defer s.Close()
 		srv.Blackhole(true, true)
@@ -112,13 +114,47 @@ func TestLogTracerDefault(t *testing.T) {
 	var log bytes.Buffer
 	was := slog.Default()
 	defer slog.SetDefault(was)
-	tr := zksync.LogTracer(nil, 0)
+	tr := zksync.LogTracer(nil, zksync.LogLimits{Wait: time.Hour})
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	ctx := tr.AcquireStart(context.Background(), zksync.AcquireInfo{Path: "/x"})
 	tr.Blocked(ctx, zksync.Peer{LockNode: zksync.LockNode{Identity: "evil\n\x1b[31m"}})
-	tr.AcquireEnd(ctx, zksync.AcquireInfo{}, zksync.AcquireEndInfo{Waited: time.Second})
-	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, `holder="evil\n\x1b[31m"`) {
+	tr.AcquireEnd(ctx, zksync.AcquireInfo{}, zksync.AcquireEndInfo{Waited: time.Hour})
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `holder="evil\n\x1b[31m"`) {
 		t.Error(text)
 	}
 	tr.AcquireEnd(context.Background(), zksync.AcquireInfo{}, zksync.AcquireEndInfo{}) // of another tracer: nothing
+}
+
+// A hold that exceeds its limit is logged then, and when it is over.
+func TestLogTracerHolds(t *testing.T) {
+	const (
+		long  = `level=WARN msg="zksync: a lock is held for long" lock=/locks/x mode=mutex held=10s owner="order 7"` + "\n"
+		over  = `level=INFO msg="zksync: a long hold of a lock is over" lock=/locks/x mode=mutex held=%s owner="order 7" reason=%s` + "\n"
+		limit = 10 * time.Second
+	)
+	for _, tt := range []struct {
+		held time.Duration
+		lost bool
+		want string
+	}{
+		{held: 9 * time.Second},
+		{held: 15 * time.Second, want: long + fmt.Sprintf(over, "15s", "unlocked")},
+		{held: 15 * time.Second, lost: true, want: long + fmt.Sprintf(over, "15s", "node_deleted")},
+	} {
+		got := logged(t, zksync.LogLimits{Hold: limit}, func(t *testing.T, other *zksync.Session, _, m *zksync.Mutex) {
+			h, err := m.As(zksync.NewOwner("order 7")).Hold(context.Background())
+			suite.Must(t, err)
+			time.Sleep(tt.held)
+			if tt.lost {
+				suite.Must(t, other.Break(context.Background(), h.Node()))
+				<-h.Context(context.Background()).Done()
+			}
+			if err := h.Release(context.Background()); (err != nil) != tt.lost {
+				t.Error(err)
+			}
+		})
+		if got != tt.want {
+			t.Errorf("held for %v, logged\n%swant\n%s", tt.held, got, tt.want)
+		}
+	}
 }

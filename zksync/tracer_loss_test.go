@@ -107,7 +107,7 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 					HoldStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { return ctx },
 					HoldEnd:   func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { time.Sleep(slow); told.Add(1) },
 					Session:   func(zksync.SessionEvent) { time.Sleep(suite.VirtualTimeout) },
-					Cleanup:   func(int) { time.Sleep(slow) },
+					Cleanup:   func(zksync.CleanupEvent) { time.Sleep(slow) },
 				}))
 				for i := range holds { // nobody is told of their loss but the log
 					zksync.NewMutex(s, fmt.Sprint("/plain-", i)).Lock()

@@ -102,8 +102,8 @@ func TestCleanupAddsUp(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		sum, most := make(chan int, 1), 0
 		sum <- 0
-		tr := &zksync.Tracer{Cleanup: func(change int) {
-			n := <-sum + change
+		tr := &zksync.Tracer{Cleanup: func(e zksync.CleanupEvent) {
+			n := <-sum + e.Change
 			most = max(most, n)
 			sum <- n
 		}}

@@ -44,13 +44,13 @@ func JoinTracers(ts ...*Tracer) *Tracer {
 		ReleaseStart: joinStarts(all, func(t *Tracer) startFunc { return t.ReleaseStart },
 			func(t *Tracer, ctx context.Context, a AcquireInfo) {
 				if t.ReleaseEnd != nil {
-					t.ReleaseEnd(ctx, a, errJoined)
+					t.ReleaseEnd(ctx, a, ReleaseEndInfo{Err: errJoined})
 				}
 			}),
-		ReleaseEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, AcquireInfo, error) { return t.ReleaseEnd }))),
+		ReleaseEnd: join3(reversed(pick(all, func(t *Tracer) func(context.Context, AcquireInfo, ReleaseEndInfo) { return t.ReleaseEnd }))),
 		Handoff:    join2(pick(all, func(t *Tracer) func(context.Context, AcquireInfo) { return t.Handoff })),
 		Session:    join1(pick(all, func(t *Tracer) func(SessionEvent) { return t.Session })),
-		Cleanup:    join1(pick(all, func(t *Tracer) func(int) { return t.Cleanup })),
+		Cleanup:    join1(pick(all, func(t *Tracer) func(CleanupEvent) { return t.Cleanup })),
 		Parent:     joinParents(pick(all, func(t *Tracer) parentFunc { return t.Parent })),
 	}
 }
@@ -66,7 +66,7 @@ type function interface {
 	startFunc | contextFunc | parentFunc |
 		func(context.Context, Peer) | func(context.Context, AcquireInfo) |
 		func(context.Context, AcquireInfo, AcquireEndInfo) | func(context.Context, AcquireInfo, HoldEndInfo) |
-		func(context.Context, AcquireInfo, error) | func(SessionEvent) | func(int)
+		func(context.Context, AcquireInfo, ReleaseEndInfo) | func(SessionEvent) | func(CleanupEvent)
 }
 
 // pick returns one function of each tracer that has it, in the tracers' order. The

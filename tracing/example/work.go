@@ -27,7 +27,8 @@ func work(ctx context.Context, name string, servers []string, out io.Writer) err
 		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", name))))
 
 	// All that a program needs: a Tracer for its session.
-	tracer := tracing.New(tracing.WithTracerProvider(provider), tracing.WithLockName(path.Base))
+	tracer := tracing.New(tracing.WithTracerProvider(provider),
+		tracing.WithLockName(func(a zksync.AcquireInfo) string { return path.Base(a.Path) }))
 	s, err := zksync.Dial(ctx, servers, zksync.WithTracer(tracer), zksync.WithIdentity(name))
 	if err != nil {
 		return err

@@ -129,7 +129,7 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 			r.note("release")
 			return r.start(ctx, "Release")
 		},
-		ReleaseEnd: func(ctx context.Context, a zksync.AcquireInfo, err error) {
+		ReleaseEnd: func(ctx context.Context, a zksync.AcquireInfo, _ zksync.ReleaseEndInfo) {
 			r.end(ctx, "Release")
 			r.trip("ReleaseEnd")
 		},
@@ -143,7 +143,7 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 			r.Mu.Unlock()
 			r.trip("Session")
 		},
-		Cleanup: func(int) { r.trip("Cleanup") },
+		Cleanup: func(zksync.CleanupEvent) { r.trip("Cleanup") },
 		Parent: func(ctx context.Context) string {
 			r.trip("Parent")
 			return "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -141,9 +141,9 @@ func (p *process) tracer(l life) *zksync.Tracer {
 		HoldStart:    start("HoldStart"),
 		HoldEnd:      func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.HoldEndInfo) { hook(ctx, "HoldEnd") },
 		ReleaseStart: start("ReleaseStart"),
-		ReleaseEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ error) { hook(ctx, "ReleaseEnd") },
+		ReleaseEnd:   func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.ReleaseEndInfo) { hook(ctx, "ReleaseEnd") },
 		Handoff:      func(ctx context.Context, _ zksync.AcquireInfo) { hook(ctx, "Handoff") },
 		Session:      func(zksync.SessionEvent) { hook(nil, "Session") },
-		Cleanup:      func(int) { hook(nil, "Cleanup") },
+		Cleanup:      func(zksync.CleanupEvent) { hook(nil, "Cleanup") },
 	}
 }
