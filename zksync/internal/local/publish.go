@@ -151,29 +151,32 @@ func (p *published) write(now served, h *Holder) (again time.Duration, err error
 	}
 	// From here on until the new watch stands nothing is handed over: an event of
 	// this write would hide another one's.
-	watched := p.unwatch(h)
+	watched, shrunk := p.unwatch(h)
 	if err := p.t.e.Publish(name); err != nil {
 		return 0, err
 	}
-	return again, p.watchAgain(h, watched)
+	return again, p.watchAgain(h, watched, shrunk)
 }
 
-// unwatch takes the watches on its nodes from a holder's ticket, and returns them.
-func (p *published) unwatch(h *Holder) (watched queue.Lease) {
+// unwatch takes the watches on its nodes from a holder's ticket, and returns them. It
+// also returns how many parts of the ticket have been given back.
+func (p *published) unwatch(h *Holder) (watched queue.Lease, shrunk int) {
 	if h == nil {
-		return watched
+		return watched, 0
 	}
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	watched = p.t.lease
 	p.t.lease = p.t.lease.With(queue.Lease{})
-	return watched
+	return watched, p.t.shrunk
 }
 
 // watchAgain watches the nodes of a ticket that may be handed over, in the place of
 // watches that the rewrite has ended or will end. The error is conn.ErrNodeGone if a
-// node does not exist; other failures leave it to the next hand-over to ask.
-func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
+// node does not exist; other failures leave it to the next hand-over to ask. If a part
+// of the ticket has been given back since unwatch, the ticket stays without a watch:
+// the new one may be on a node that is about to be replaced, whose end is no loss.
+func (p *published) watchAgain(h *Holder, watched queue.Lease, shrunk int) error {
 	if watched.Own() == nil {
 		return nil
 	}
@@ -181,9 +184,6 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
 	for _, w := range watched.Watches() {
 		l.t.Conn.Spend(w)
 	}
-	l.mu.Lock()
-	shrunk := t.shrunk
-	l.mu.Unlock()
 	lease, err := t.e.Watched()
 	if errors.Is(err, zk.ErrNoNode) {
 		return conn.ErrNodeGone
@@ -192,7 +192,7 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
 		return nil
 	}
 	l.mu.Lock()
-	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk { // else it is of a node that goes
+	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk {
 		t.lease = t.lease.With(lease)
 	}
 	l.mu.Unlock()
