@@ -86,12 +86,8 @@ func (e *Entry) Watched() (l Lease, err error) {
 // waits, until ctx ends.
 func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 	for p := (pause{}); ; p.wait(ctx) {
-		st, err := e.c.Await(ctx)
-		if err != nil {
+		if err := e.awaitSession(ctx); err != nil {
 			return Lease{}, err
-		}
-		if st.Session != e.session {
-			return Lease{}, conn.ErrSessionOver
 		}
 		l, err := e.Watched()
 		if err == nil && alone {
