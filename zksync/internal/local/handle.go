@@ -68,10 +68,10 @@ func (h *Holder) unguard() {
 }
 
 // look keeps a watch on the node with index i while there are handles: after each
-// event and each reconnect it is set again, by a read that shows what has changed.
-// One at a time does so for a node, since a watch can't be taken back: it stays,
-// and is followed, between one handle and the next. It is not counted in: a watch
-// may be over only after the holder, which is.
+// event and each reconnect it sets the watch again, by a read that shows what has
+// changed. Only one goroutine at a time does so for a node. A watch can't be taken
+// back: it stays and is followed between one handle and the next. The goroutine is not
+// counted as a user of the lock, because a watch may end only after the holder.
 func (l *Lock) look(h *Holder, i int, node string) {
 	c := l.t.Conn
 	for {
@@ -79,25 +79,13 @@ func (l *Lock) look(h *Holder, i int, node string) {
 		if _, err := c.Await(context.Background()); err != nil {
 			return // closed for good
 		}
-		l.mu.Lock()
-		done := h.lost != nil || len(h.open) == 0
-		h.looked[i] = !done
-		l.mu.Unlock()
-		if done {
+		if !l.looks(h, i) {
 			return
 		}
 		w, err := c.Watch(node)
 		switch {
 		case err == nil:
-			if znode.IsRevoke(w.Data) {
-				l.askBack(h)
-			}
-			c.After(w, func() {
-				if _, deleted := w.Over(); deleted {
-					l.lose(h, conn.ErrNodeGone)
-				}
-				l.look(h, i, node)
-			})
+			l.watched(h, i, node, w)
 			return
 		case errors.Is(err, zk.ErrNoNode):
 			l.lose(h, conn.ErrNodeGone)
@@ -110,9 +98,30 @@ func (l *Lock) look(h *Holder, i int, node string) {
 		}
 		select { // an error, and still connected
 		case <-time.After(5 * time.Millisecond):
-		case <-changed: // or no more, or closed
+		case <-changed: // no longer connected, or closed
 		}
 	}
+}
+
+// looks records and reports whether the node with index i is still to be watched.
+func (l *Lock) looks(h *Holder, i int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h.looked[i] = h.lost == nil && len(h.open) > 0
+	return h.looked[i]
+}
+
+// watched acts on what a new watch has read, and has look continue after its event.
+func (l *Lock) watched(h *Holder, i int, node string, w *conn.Watch) {
+	if znode.IsRevoke(w.Data) {
+		l.askBack(h)
+	}
+	l.t.Conn.After(w, func() {
+		if _, deleted := w.Over(); deleted {
+			l.lose(h, conn.ErrNodeGone)
+		}
+		l.look(h, i, node)
+	})
 }
 
 // askBack tells the handles that the lock is asked back.

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
@@ -13,148 +12,6 @@ import (
 // goroutine make the requests.
 
 var errSuperseded = errors.New("nobody waits for this node")
-
-// stand puts a ticket in ZooKeeper's line for a group.
-func (l *Lock) stand(g *group) *Ticket {
-	c := g.calls[0]
-	ctx, cancel := context.WithCancelCause(context.Background())
-	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try, cancel: cancel, placed: make(chan struct{}), gone: make(chan struct{})}
-	writes := l.t.Writes(l.terms.ACL)
-	by, says := l.payload(c, writes)
-	t.fixed = !writes && (by.name.OwnerID != "" || by.name.Trace != "")
-	order := queue.Order{
-		Places:  l.terms.places(l.name, *g.Want),
-		Data:    says,
-		After:   l.inOrder(g),
-		Strict:  g.Strict,
-		Strange: l.t.Observer.Strange,
-		Stays:   l.t.Observer.Stays,
-		ACL:     l.terms.ACL,
-		Try:     g.Try,
-		Fence:   g.Handle,
-		Blocked: func(b queue.Blocker) { l.blocked(t, b) },
-		Placed:  func() { l.placed(t) },
-		Of:      l,
-	}
-	if g.Kind == Permit {
-		t.sent = make(chan struct{})
-		order.Sent = sync.OnceFunc(func() { close(t.sent) })
-		order.Others = func(wait bool) {
-			l.mu.Lock()
-			l.crowd = crowd{time.Now(), wait}
-			l.mu.Unlock()
-		}
-		limit := g.Limit
-		order.Limits = func(smallest int64) { l.t.Observer.Limits(l.path, limit, smallest) }
-	}
-	t.e = queue.New(l.t.Conn, order)
-	if writes && says != nil {
-		t.pub = &published{l: l, t: t, served: by}
-	}
-	l.t.track(t.e)
-	l.newest = t
-	l.ref(1)
-	go l.stands(ctx, t)
-	return t
-}
-
-// placed notes that a ticket stands in line. Its entry calls it, with no mutex held,
-// at each attempt.
-func (l *Lock) placed(t *Ticket) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	closeOnce(t.placed)
-	if l.there != nil {
-		closeOnce(l.there)
-	}
-}
-
-// closeOnce closes a channel that may be closed already. It needs the lock's mutex.
-func closeOnce(c chan struct{}) {
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
-}
-
-// inOrder has the nodes of permits made in the order of the calls. The request that
-// makes a node waits until the one before has been sent, not for its answer: but for
-// the first one, before which the lock's path may not exist.
-func (l *Lock) inOrder(g *group) func(context.Context) {
-	if g.Kind != Permit {
-		return nil
-	}
-	if l.there == nil {
-		l.there = make(chan struct{})
-	}
-	before, there := l.newest, l.there
-	if before == nil {
-		return nil
-	}
-	return func(ctx context.Context) {
-		for _, c := range [...]chan struct{}{there, before.sent} {
-			select {
-			case <-c:
-			case <-before.placed:
-				return
-			case <-before.gone:
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}
-
-// stands waits for the turn of a ticket in ZooKeeper's line.
-func (l *Lock) stands(ctx context.Context, t *Ticket) {
-	defer l.Leave()
-	err := t.e.Stand(ctx)
-	l.mu.Lock()
-	t.rest()
-	switch {
-	case t.left:
-		l.remove(t)
-	case err != nil:
-		// The node goes first, so that none is left when the call returns.
-		t.left = true
-		l.t.expect()
-		if len(t.e.Left())+len(t.e.Open()) == 0 { // which takes no request
-			l.finish()
-			l.gone(t, l.t.remove(t.e))
-		} else {
-			l.remove(t)
-			l.finish()
-			brief(t.gone)
-		}
-		l.mu.Lock()
-		if t.moving {
-			for _, c := range t.group.calls {
-				c.Position = 1 + l.line.before(t.group)
-			}
-		}
-		l.line.failed(t, err)
-	default:
-		l.turn(t)
-	}
-	l.finish()
-}
-
-// turn tells the line that a ticket's turn has come. Holders that have lost the lock are
-// told before there is another one.
-func (l *Lock) turn(t *Ticket) {
-	for l.line.turn(t) {
-		l.finish()
-		l.mu.Lock()
-	}
-}
-
-// rest notes that no request that moves the ticket is under way.
-func (t *Ticket) rest() {
-	t.cancel(nil)
-	t.cancel = nil
-}
 
 // renew makes a ticket fit to serve another group: its node gets the weight of that,
 // is watched again, and its session is proven alive. If the budget of hand-overs is
@@ -169,6 +26,7 @@ func (l *Lock) renew(t *Ticket, alone bool) {
 	go l.renews(ctx, t, alone)
 }
 
+// renews makes the requests of a renewal.
 func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 	defer l.Leave()
 	var err error
@@ -180,6 +38,12 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 		lease, err = t.e.Renew(ctx, alone)
 	}
 	l.mu.Lock()
+	l.renewed(t, lease, err)
+	l.finish()
+}
+
+// renewed decides what becomes of a ticket after its renewal.
+func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	own := t.lease.Own()
 	t.rest()
 	if !t.left && !errors.Is(err, queue.ErrNotAlone) {
@@ -207,7 +71,6 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 	default:
 		l.line.failed(t, err)
 	}
-	l.finish()
 }
 
 // weight is what a ticket's node is to weigh at this moment: 0 once it does not

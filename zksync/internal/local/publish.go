@@ -91,24 +91,19 @@ func (p *published) later(d time.Duration) {
 // inUse reports whether a call or a holder is served by the ticket.
 func (t *Ticket) inUse() bool { return t.moving || t.holder != nil }
 
-// check rewrites the nodes if they name whom the ticket does not serve.
+// check rewrites the nodes if they name a call that the ticket does not serve.
 func (p *published) check() {
 	l, t := p.l, p.t
-	l.mu.Lock()
-	if !t.inUse() {
-		p.checks = false
-		l.mu.Unlock()
+	if !p.claim() {
 		return
 	}
-	l.ref(1) // beside that of the call or the holder that is served
-	l.mu.Unlock()
 	defer l.Leave()
 
 	_, err := l.t.Conn.Await(l.t.Conn.Life())
 	l.mu.Lock()
 	now, changes := p.served, p.changes
-	// What the write tells of nodes is told of this holder's, if there is one: its
-	// entry does not stand in line again. That of a waiting call may, at any time.
+	// A write that finds a node gone ends this holder, if there is one: its entry does
+	// not stand in line again. The entry of a waiting call may do so at any time.
 	h := t.holder
 	waits := t.kind == Permit && t.moving
 	l.mu.Unlock()
@@ -122,9 +117,29 @@ func (p *published) check() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.checks = false
+	p.checkAgain(waits, changes, again, err)
+}
+
+// claim counts a check in as a user of the lock, beside the call or the holder that is
+// served. It reports false if there is none: then there is nothing to check.
+func (p *published) claim() bool {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if !p.t.inUse() {
+		p.checks = false
+		return false
+	}
+	p.l.ref(1)
+	return true
+}
+
+// checkAgain plans the next check, if one is needed, from how the last one went: whether
+// a permit was waiting, the changes that it saw, when it asked to be repeated, and its
+// error.
+func (p *published) checkAgain(waited bool, changes int, again time.Duration, err error) {
 	switch {
-	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !t.inUse():
-	case waits:
+	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.t.inUse():
+	case waited:
 		p.later(nameDelay)
 	case p.changes != changes:
 		p.later(nameDelay - time.Since(p.served.since))
