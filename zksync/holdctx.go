@@ -29,9 +29,8 @@ type ender struct {
 	stop   func() bool // guarded by Hold.mu; forgets to forget the ender when ctx ends
 }
 
-// endWith returns what ends a context with parent and with the hold. There is one
-// for each Done channel that has not ended, so that a program may ask for contexts
-// without end.
+// endWith returns the ender of contexts of parent. There is one for each Done channel
+// that has not ended, so that a program may ask for contexts without end.
 func (h *Hold) endWith(parent context.Context) *ender {
 	done := parent.Done()
 	h.mu.Lock()
@@ -41,7 +40,7 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		return e
 	}
 	if done == nil {
-		parent = context.Background() // that it has values is nothing to keep
+		parent = context.Background() // which keeps no values alive
 	}
 	e = new(ender)
 	e.ctx, e.cancel = context.WithCancelCause(parent)
@@ -49,9 +48,15 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		e.cancel(ended)
 		return e
 	}
+	return h.addEnder(done, e)
+}
+
+// addEnder adds e and returns it, or returns the ender that another goroutine has added
+// for the same Done channel. If the hold has ended, it ends e instead.
+func (h *Hold) addEnder(done <-chan struct{}, e *ender) *ender {
 	h.mu.Lock()
-	other := h.ends[done]
-	if ended = h.ended; ended == nil && other == nil {
+	other, ended := h.ends[done], h.ended
+	if ended == nil && other == nil {
 		h.ends[done] = e
 	}
 	h.mu.Unlock()
@@ -63,7 +68,7 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		e.cancel(ended)
 		return e
 	}
-	stop := context.AfterFunc(e.ctx, func() { // parent's end
+	stop := context.AfterFunc(e.ctx, func() { // the end of the parent
 		h.mu.Lock()
 		delete(h.ends, done)
 		h.mu.Unlock()
