@@ -11,8 +11,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Handle is what a holder can look at: fence, node, and whether the lock is lost. It
-// is filled in when its call is granted.
+// Handle shows a holding to the program: its fence, its node, and whether the lock is
+// lost. It is filled in when its call is granted.
 type Handle struct {
 	l       *Lock
 	h       *Holder
@@ -53,7 +53,7 @@ func (l *Lock) opens(h *Holder, c *Handle) {
 		h.looked = make([]bool, len(nodes))
 	}
 	for i, node := range nodes {
-		if !h.looked[i] { // else who looks since an earlier handle goes on
+		if !h.looked[i] { // else look still runs since an earlier handle
 			h.looked[i] = true
 			go l.look(h, i, node)
 		}
@@ -124,17 +124,17 @@ func (l *Lock) watched(h *Holder, i int, node string, w *conn.Watch) {
 	})
 }
 
-// askBack tells the handles that the lock is asked back.
+// askBack records that the lock is asked back, and notifies the handles.
 func (l *Lock) askBack(h *Holder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h.revoked = true // for those who enter later, too
+	h.revoked = true // also for handles opened later
 	for c := range h.open {
 		c.askBack()
 	}
 }
 
-// askBack is called with the lock's mutex held.
+// askBack closes revoked. It is called with the lock's mutex held.
 func (c *Handle) askBack() {
 	if !c.asked {
 		c.asked = true
@@ -142,7 +142,7 @@ func (c *Handle) askBack() {
 	}
 }
 
-// shut ends a handle by its own release.
+// shut ends a handle that is released.
 func (l *Lock) shut(c *Handle, why error) {
 	c.ended = why
 	if c.onEnd != nil {
@@ -152,7 +152,8 @@ func (l *Lock) shut(c *Handle, why error) {
 	c.h.handles--
 }
 
-// OnEnd has f called once when the handle ends, with why: at once, if it has ended.
+// OnEnd arranges for f to be called once, with the reason, when the handle ends: at once
+// if it has ended already.
 func (c *Handle) OnEnd(f func(why error)) {
 	c.l.mu.Lock()
 	ended := c.ended
@@ -188,7 +189,8 @@ func (c *Handle) Err() error {
 	return c.ended
 }
 
-// Release gives the handle back. Its error is that of Err, if it has ended.
+// Release gives the handle back. If it has ended already, Release returns the error of
+// Err.
 func (c *Handle) Release() (Back, error) {
 	if err := c.Err(); err != nil { // the clock is asked, too
 		return Back{}, err

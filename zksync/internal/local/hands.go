@@ -8,16 +8,16 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// The hands of a line. All of them are called with the lock's mutex held, and have a
-// goroutine make the requests.
+// The methods of hands, except stand. They are called with the lock's mutex held, and
+// their requests are made in other goroutines.
 
 var errSuperseded = errors.New("nobody waits for this node")
 
-// renew makes a ticket fit to serve another group: its node gets the weight of that,
-// is watched again, and its session is proven alive. If the budget of hand-overs is
-// used up (alone), it fails unless nobody else is in line: then going to the back of
-// the line would change nothing. Whoever gives the lock back waits for the answer as
-// for a deletion's, because the answer says whether the lock had been lost before.
+// renew makes a ticket fit to serve another group: the node gets the group's weight and a
+// new watch, and the session is proven alive. With alone, which means that the budget of
+// hand-overs is used up, renew fails unless nobody else is in line: then going to the back
+// of the line would change nothing. The call that gives the lock back waits for the answer
+// as it would for a deletion, because the answer shows whether the lock was lost before.
 func (l *Lock) renew(t *Ticket, alone bool) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
@@ -60,9 +60,9 @@ func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 		}
 		l.turn(t)
 	case errors.Is(err, queue.ErrNotAlone):
-		// The session goes to the back of the line before it leaves the front:
-		// otherwise the next session might find itself alone meanwhile, and hand the
-		// lock over to its own for longer than it may.
+		// The session goes to the back of the line before it leaves the front.
+		// Otherwise the next session might find itself alone meanwhile, and exceed
+		// its budget of hand-overs.
 		l.newest, l.behind = nil, true
 		l.line.failed(t, nil)
 		l.behind = false
@@ -73,9 +73,9 @@ func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	}
 }
 
-// weight is what a ticket's node is to weigh at this moment: 0 once it does not
-// matter. Permits are given back in parts by several calls at once, which come to
-// the node in any order.
+// weight returns the weight that a ticket's node should have now, or 0 if the node is to
+// be deleted. Several calls may give back parts of a permit at once, and replace the node
+// in any order.
 func (l *Lock) weight(t *Ticket) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *Lock) weight(t *Ticket) int64 {
 	return t.weight
 }
 
-// leave has a ticket deleted: at once, or when the request that moves it has come
-// back.
+// leave starts the deletion of a ticket: at once, or when the request that moves it has
+// returned.
 func (l *Lock) leave(t *Ticket) {
 	if t.left {
 		return
@@ -100,7 +100,7 @@ func (l *Lock) leave(t *Ticket) {
 		t.cancel(errSuperseded)
 		return
 	}
-	if t != l.ending { // else vacate sees to it
+	if t != l.ending { // else vacate deletes it
 		l.remove(t)
 	}
 }
@@ -123,7 +123,7 @@ func (l *Lock) remove(t *Ticket) {
 	})
 }
 
-// gone notes what a deletion came to.
+// gone records the result of a deletion.
 func (l *Lock) gone(t *Ticket, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,11 +131,11 @@ func (l *Lock) gone(t *Ticket, err error) {
 	close(t.gone)
 }
 
-// serves notes whom a ticket serves from now on: its nodes come to say so, and those
-// it serves are told whom it waits for.
+// serves records the group that a ticket serves from now on. The nodes will name one of
+// its calls, and the calls are notified of the node that the ticket waits for.
 func (l *Lock) serves(t *Ticket, g *group) {
 	t.pub.pass(g.calls[0])
-	l.tell(t)
+	l.notify(t)
 }
 
 // answer ends the wait of a call.
@@ -146,7 +146,7 @@ func (l *Lock) answer(c *Call) {
 	close(c.ready)
 }
 
-// granted completes what a call has been granted.
+// granted completes the grant of a call: counters, traces and the handle.
 func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
 		h.start = time.Now()
@@ -160,7 +160,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	if h.shared {
 		h.ticket.pub.joins(c)
 	}
-	h.ticket.peer = nil // what it waited for is gone
+	h.ticket.peer = nil // the node that it waited for is gone
 	if h.kind == Permit {
 		h.ticket.pub.in()
 	}

@@ -60,8 +60,8 @@ func (l *Lock) orderPermit(order *queue.Order, t *Ticket, limit int64) {
 	order.Limits = func(smallest int64) { l.t.Observer.Limits(l.path, limit, smallest) }
 }
 
-// placed notes that a ticket stands in line. Its entry calls it, with no mutex held,
-// at each attempt.
+// placed records that a ticket stands in line. The entry calls it at each attempt, with
+// no mutex held.
 func (l *Lock) placed(t *Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,8 @@ func (l *Lock) placed(t *Ticket) {
 	}
 }
 
-// closeOnce closes a channel that may be closed already. It needs the lock's mutex.
+// closeOnce closes a channel unless it is closed already. The caller must hold the lock's
+// mutex.
 func closeOnce(c chan struct{}) {
 	select {
 	case <-c:
@@ -80,9 +81,9 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// inOrder has the nodes of permits made in the order of the calls. The request that
-// makes a node waits until the one before has been sent, not for its answer: but for
-// the first one, before which the lock's path may not exist.
+// inOrder returns the function that keeps the nodes of permits in the order of the calls:
+// the request that makes a node waits until the one before has been sent. It does not
+// wait for the answer, except for the first node's, which may have to make the lock's path.
 func (l *Lock) inOrder(g *group) func(context.Context) {
 	if g.Kind != Permit {
 		return nil
@@ -143,8 +144,8 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 	l.finish()
 }
 
-// turn tells the line that a ticket's turn has come. Holders that have lost the lock are
-// told before there is another one.
+// turn calls line.turn for a ticket whose turn has come. It reports the loss of holders
+// to the program before another call gets the lock.
 func (l *Lock) turn(t *Ticket) {
 	for l.line.turn(t) {
 		l.finish()
@@ -152,7 +153,7 @@ func (l *Lock) turn(t *Ticket) {
 	}
 }
 
-// rest notes that no request that moves the ticket is under way.
+// rest records that no request moves the ticket any more.
 func (t *Ticket) rest() {
 	t.cancel(nil)
 	t.cancel = nil
