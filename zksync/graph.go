@@ -6,21 +6,21 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// graph is who waits for whom. It has no edge for each pair, of which a line of n
-// nodes has n²/2, but helper chains along each line:
+// graph records which owner waits for which. It does not have an edge for each pair, since
+// a line of n nodes has n²/2 pairs, but helper chains along each line:
 //
 //	line     A(write)   B(read)   C(read)   D(write)
 //	everyone    A <------- B <------- C <------- D
 //	alone       A <----------------------------- D
 //
 // A link of a chain leads to the owner of its node and to the link before. A node
-// that waits has one edge from its owner, to the newest link when it came: a
-// write node's to the chain of everyone, a read node's to that of those who want
-// to be alone. So it reaches all that block it, and nobody else. Permits are
+// that waits has one edge from its owner to the link that was the newest when the node
+// came: for a write node in the chain of everyone, for a read node in the chain of the
+// nodes that hold alone. So it reaches exactly the nodes that block it. Permits are
 // blocked by permits only, and have a chain of their own.
 type graph struct {
 	ctx   context.Context
-	steps int // that were taken, to look at ctx now and then
+	steps int // the number of steps taken, to check ctx now and then
 	err   error
 
 	ids     map[string]int32 // the index of each owner
@@ -36,7 +36,7 @@ type graph struct {
 // owner is a vertex for all nodes of one owner.
 type owner struct {
 	waits int32 // the first of its waits, or none
-	// How a search has come here: by a link that a wait leads to.
+	// How a search came here: by a link to which a wait leads.
 	wait, link int32
 }
 
@@ -50,15 +50,15 @@ type edge struct {
 
 // link is a vertex of a helper chain.
 type link struct {
-	at    spot // the node that stands here
+	at    spot // the node of this link
 	owner int32
 	prev  int32 // link of the chain, or none
-	seen  bool  // by a search
+	seen  bool  // a search has visited it
 }
 
 const none int32 = -1
 
-// newGraph ties queues together, with or without permits.
+// newGraph returns the graph of queues, with or without their permits.
 func newGraph(ctx context.Context, queues []Queue, gone map[spot]bool, permits bool) *graph {
 	g := &graph{ctx: ctx, ids: make(map[string]int32)}
 	for q := range queues {
@@ -97,7 +97,7 @@ func newGraph(ctx context.Context, queues []Queue, gone map[spot]bool, permits b
 	return g
 }
 
-// step counts, and reports whether there is time for more.
+// step counts a step, and reports whether ctx has not ended.
 func (g *graph) step() bool {
 	if g.steps++; g.steps%1024 == 0 && g.err == nil && g.ctx.Err() != nil {
 		g.err = ctxErr(g.ctx)
@@ -120,9 +120,9 @@ func (g *graph) link(at spot, owner, prev int32) int32 {
 	return int32(len(g.links) - 1)
 }
 
-// twins reports whether two neighbours in line are nodes of one call, the second
-// of which does not wait for the first: kazoo's beside the call's own, and that
-// of a writer who reads now, in the place of its write node.
+// twins reports whether two neighbours in line are nodes of one call, so that the second
+// does not wait for the first: a second node for kazoo, or the read node that replaces the
+// write node of a downgraded call.
 func twins(a, b *Node) bool {
 	if a.Session != b.Session || a.OwnerID != b.OwnerID {
 		return false

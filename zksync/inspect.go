@@ -90,7 +90,7 @@ func (s *Session) fullPath(path string) (string, error) {
 	return full, nil
 }
 
-// ask makes a request that changes nothing until it is answered.
+// ask repeats a request that changes nothing until it is answered.
 func (s *Session) ask(ctx context.Context, f func() error) error {
 	ctx, done := s.during(ctx)
 	defer done()
@@ -137,8 +137,8 @@ func (s *Session) inspect(ctx context.Context, full string) (nodes []Node, other
 	return nodes, other, err
 }
 
-// read reads the nodes of a line, and says who waits for whom. It takes line
-// over.
+// read reads the nodes of a line, and fills in which node waits for which. It changes
+// line.
 func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]Node, error) {
 	znode.Sort(line)
 	nodes := make([]Node, len(line))
@@ -201,7 +201,7 @@ func (s *Session) node(ctx context.Context, full string, name znode.Name) (Node,
 	return n, nil
 }
 
-// look reads a node, without its data where that is not for us.
+// look reads a node, without its data if the session may not read that.
 func (s *Session) look(ctx context.Context, node string) (data []byte, stat *zk.Stat, err error) {
 	err = s.ask(ctx, func() (err error) {
 		data, stat, err = s.conn.Get(node)
@@ -214,7 +214,7 @@ func (s *Session) look(ctx context.Context, node string) (data []byte, stat *zk.
 		})
 	}
 	if err != nil {
-		return nil, nil, err // a call that was left behind may still write to both
+		return nil, nil, err // an abandoned call may still write to both
 	}
 	return data, stat, nil
 }

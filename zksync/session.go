@@ -36,19 +36,19 @@ type Session struct {
 	foreign bool
 	host    string
 	states  events // the connection's: nothing of the program's runs there
-	events  events // what the program is told of
+	events  events // functions that report to the program
 
-	life  context.Context // ends with a Close that leaves the clean-up to do
-	end   context.CancelCauseFunc
-	told  SessionState // what the tracer knows; of the events' goroutine
-	table *local.Table // the locks in use
-	stats counters
-	more  func() // tells the tracer of one more node to clean up; made once
-	less  func() // of one less
+	life     context.Context // ends with a Close that leaves the clean-up to do
+	end      context.CancelCauseFunc
+	reported SessionState // the state that the tracer got last; used only by the goroutine of events
+	table    *local.Table // the locks in use
+	stats    counters
+	more     func() // reports one more node to clean up to the tracer; made once
+	less     func() // of one less
 
-	differs   told      // semaphores with several limits, by path
+	differs   logged    // semaphores with several limits, by path
 	strangers strangers // paths with children of another recipe
-	stayers   told      // nodes in line that belong to no session
+	stayers   logged    // nodes in line that belong to no session
 
 	closing atomic.Bool   // Close was called
 	ended   chan struct{} // closed when the first Close has its result

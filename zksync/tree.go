@@ -115,7 +115,7 @@ func (s *Session) descend(ctx context.Context, at, full string, t *Tree) error {
 	return nil
 }
 
-// tie finds out who waits for whom, and in which circles.
+// tie sets the Waits and the Cycles of a tree.
 func (s *Session) tie(ctx context.Context, t *Tree) error {
 	waits, loops, err := findLoops(ctx, t.Queues, nil)
 	if err != nil {
@@ -140,8 +140,7 @@ func (s *Session) tie(ctx context.Context, t *Tree) error {
 	return nil
 }
 
-// betweenLooks is far more than the time for which a node may name somebody who
-// has handed the lock over.
+// betweenLooks is far longer than a node may name a call that has handed the lock over.
 const betweenLooks = time.Second
 
 // lookAgain waits, and reads the nodes of the loops among locks again. same has the

@@ -114,7 +114,8 @@ func (l *Lock) Acquire(c *Call) error {
 	}
 }
 
-// join puts the call in the line, where it waits, or says at once what becomes of it.
+// join puts the call in the line, where it is granted at once or waits. It returns an
+// error if the call is refused.
 //
 //go:noinline
 func (l *Lock) join(c *Call) error {
@@ -214,7 +215,7 @@ func (c *Call) over() error {
 	return c.err
 }
 
-// left ends a wait.
+// left ends the wait of a call, and abandons the call unless it was granted.
 //
 //go:noinline
 func (l *Lock) left(c *Call) {
@@ -225,11 +226,11 @@ func (l *Lock) left(c *Call) {
 	}
 }
 
-// admits refuses calls that can't be served.
+// admits returns an error for a call that can't be served.
 func (l *Lock) admits(c *Call) error {
 	switch {
 	case l.t.closed.Load(), l.t.stopped() && !c.Must && l.line.mine(c.Owner, c.Kind) == nil:
-		return ErrRefused // a holder may enter again until it has finished
+		return ErrRefused // only an owner that holds the lock may still enter it
 	case c.Kind == Permit && c.Weight == 0:
 		return l.nothing(c.Terms)
 	case l.idle():
@@ -245,7 +246,7 @@ func (l *Lock) nothing(terms *Terms) error {
 		return err
 	}
 	if !l.idle() && !l.terms.Permits {
-		return ErrKind // its line is the lock's: whoever waits for it stands in ZooKeeper's, too
+		return ErrKind // the path belongs to a lock, not to a semaphore
 	}
 	return nil
 }

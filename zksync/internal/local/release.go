@@ -23,8 +23,9 @@ func (l *line) end(h *Holder) bool {
 	return true
 }
 
-// heir returns who gets the ticket of a holder that has ended. Of permits that may be the
-// first one, though another ticket is renewed for it: if it needs not wait for this one.
+// heir returns the group that gets the ticket of a holder that has ended, or nil. now
+// means that the ticket needs no renewal. With permits, that may be the first group even
+// if another ticket is being renewed for it.
 func (l *line) heir(h *Holder) (heir *group, now bool) {
 	g := l.first()
 	if h.kind != Permit {
@@ -38,7 +39,7 @@ func (l *line) heir(h *Holder) (heir *group, now bool) {
 		return g, true
 	}
 	for g != nil && g.ticket != nil && g.ticket.renewed {
-		g = l.next(g) // it gets another one
+		g = l.next(g) // it gets the ticket that is being renewed
 	}
 	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, g.Want) {
 		return nil, false
@@ -56,7 +57,7 @@ func (l *line) handOver(h *Holder, g *group, now bool) {
 	spare, then := g.ticket, l.next(g)
 	if spare != nil {
 		if t.turns >= budget {
-			l.leave(t) // others may come between now: g stands in line already
+			l.leave(t) // other sessions may have their turn before g, which stands in line already
 			return
 		}
 		l.drop(spare)

@@ -23,7 +23,7 @@ type Observer interface {
 	Strange(parent string, names []string)     // children that look like another recipe's
 	Stays(node string)                         // a node in line that belongs to no session
 	Later(f func())                            // runs f after the functions passed before; may be called with mutexes held
-	Tells(change int)                          // one function of the program more runs elsewhere, or one less; Close waits for them
+	Running(change int)                        // one function of the program more runs elsewhere, or one less; Close waits for them
 }
 
 // Config configures a table. It is a plain value.

@@ -98,7 +98,7 @@ func (t *Terms) against(m *Manners, o *Terms, theirs *Manners) error {
 // another call for it, too.
 func (t *Terms) agrees(o *Terms) error {
 	if len(t.Parts)+len(o.Parts) > 0 && !sameParts(t, o) {
-		return ErrTerms // of the same parts, or it were another lock
+		return ErrTerms // their paths are the same, since the lock is
 	}
 	return t.against(&t.Manners, o, &o.Manners)
 }

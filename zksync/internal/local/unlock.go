@@ -217,8 +217,8 @@ func (l *Lock) release(t *Ticket, first Caller, b *Back) {
 		case <-l.t.over:
 		}
 		err := l.t.remove(t.e)
-		obs.Tells(1)
-		defer obs.Tells(-1)
+		obs.Running(1)
+		defer obs.Running(-1)
 		l.t.deletes(-1)
 		<-heard
 		if released != nil {

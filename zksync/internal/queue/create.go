@@ -102,8 +102,8 @@ func (e *Entry) resolve() (found bool, err error) {
 
 // trace looks for the nodes of the open attempt until it knows them, and records them
 // for Remove before it reads them. found means that all nodes stand and belong to the
-// present session. It has no ctx: the nodes need somebody who answers for them,
-// however long it takes. It fails when the connection is closed, and when the servers
+// present session. It has no ctx, because the entry answers for the nodes however long
+// that takes. It fails when the connection is closed, and when the servers
 // refuse to answer: then the attempt stays open, or its nodes stay recorded.
 func (e *Entry) trace() (found bool, err error) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {

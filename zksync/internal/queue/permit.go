@@ -51,10 +51,11 @@ func Fits(line []znode.Name, own int) Verdict {
 	return Verdict{Held: true}
 }
 
-// errIn: the waiting permit that is watched has got in already.
+// errIn reports that the waiting permit which is watched has got in already.
 var errIn = errors.New("the waiter before has got in")
 
-// limits reports limits that differ from ours.
+// limits returns ErrLimit, or calls Order.Limits, if permits before ours have another
+// limit.
 func (e *Entry) limits(line []znode.Name, own int) error {
 	if line[own].Kind != znode.Permit {
 		return nil
@@ -141,8 +142,8 @@ func firstPermit(line []znode.Name) znode.Name {
 	return line[slices.IndexFunc(line, func(n znode.Name) bool { return n.Kind == znode.Permit })]
 }
 
-// announce tells the permit behind ours, if there is one, that ours has got in: it may
-// watch our node for that. The write is repeated until it is done, as a deletion is.
+// announce touches our node if a permit stands behind it: that permit may watch our node
+// to learn that ours has got in. The write is repeated until it is done, like a deletion.
 func (e *Entry) announce(line []znode.Name, own int) {
 	if line[own].Kind != znode.Permit {
 		return
@@ -156,11 +157,11 @@ func (e *Entry) announce(line []znode.Name, own int) {
 }
 
 // touch writes the node's data again, at the version of a node that nobody has written
-// to. If the version is another one, an earlier write has told already.
+// to. If the version is another one, an earlier write has announced it already.
 func (e *Entry) touch(node string) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {
 		if e.awaitSession(context.Background()) != nil {
-			return // the node goes with its session, and that tells, too
+			return // the node vanishes with its session, and that ends the watch, too
 		}
 		said, _ := e.saidAt()
 		stats, _, err := e.c.SetAll([]string{node}, [][]byte{said}, []int32{0})

@@ -20,7 +20,8 @@ var (
 	ErrExhausted = errors.New("sequence numbers exhausted")
 )
 
-// errAgain: the node in line, or its session, is gone: stand at the end again.
+// errAgain reports that the node in line or its session is gone, so that the entry has to
+// stand at the end again.
 var errAgain = errors.New("stand in line again")
 
 // Entry stands in line. Stand is called once, and Remove after it; Remove is called
@@ -69,8 +70,8 @@ func (e *Entry) alter() (end func()) {
 	return func() { <-e.op }
 }
 
-// alterPermit is alter for a permit, whose node may be replaced at any time; else it
-// does nothing.
+// alterPermit does the same as alter for a permit, whose node may be replaced at any
+// time. For other kinds it does nothing.
 func (e *Entry) alterPermit() (end func()) {
 	if !e.permit {
 		return func() {}
@@ -151,7 +152,7 @@ func (e *Entry) Session() int64 { return e.session }
 // order asked for it or the entry had to wait.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
-// ReadFence requests the fence.
+// ReadFence reads the fence. It returns conn.ErrNodeGone if the node does not exist.
 func (e *Entry) ReadFence() error {
 	err := e.readFence(0)
 	if errors.Is(err, errAgain) {

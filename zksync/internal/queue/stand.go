@@ -31,7 +31,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 	}
 	if e.order.After != nil {
 		e.order.After(ctx)
-		e.order.After = nil // which holds on to those who came before
+		e.order.After = nil // frees the memory of the calls that came before
 	}
 	if e.order.Try {
 		if err := e.look(ctx); err != nil {
@@ -106,7 +106,7 @@ func (e *Entry) wait(ctx context.Context) error {
 	seen := e.listAll(ctx)
 	for i, p := range e.order.Places {
 		if p.Kazoo {
-			continue // its node was made beside that of the place before: nobody is between
+			continue // its node was made together with that of the place before: no node is between
 		}
 		w, err := e.walk(ctx, i, seen[i])
 		if err != nil {
