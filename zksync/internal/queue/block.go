@@ -52,18 +52,17 @@ func (e *Entry) confirmAlive(i int) error {
 // blocking is a wait for the end of the node that blocks ours at place i.
 type blocking struct {
 	e        *Entry
-	i, place int    // place is our position in line
-	blocker  string // its full path
-	sole     bool   // its end makes it our turn
-	known    *blocked
+	i, place int         // place is our position in line
+	blocker  string      // its full path
+	sole     bool        // its end makes it our turn
 	its, own *conn.Watch // on the blocker, and on our node
 }
 
 // block waits at place i for the blocker. It returns nil if it is our turn, without a
 // read, and errLook if walk has to decide again.
 func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, known *blocked) error {
-	b := blocking{e: e, i: i, place: place, blocker: blocker, sole: sole, known: known}
-	if err := b.watchBlocker(); err != nil {
+	b := blocking{e: e, i: i, place: place, blocker: blocker, sole: sole}
+	if err := b.watchBlocker(known); err != nil {
 		return err
 	}
 	var err error
@@ -79,12 +78,12 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 		// no request.
 		defer e.c.Guard(e.nodes[i:i+1], e.session, nil).Stop()
 	}
-	return b.wait(ctx)
+	return b.wait(ctx, known)
 }
 
 // wait waits for an event on one of the two nodes. If a node has only new data, wait
 // watches it again: the line has not changed.
-func (b *blocking) wait(ctx context.Context) error {
+func (b *blocking) wait(ctx context.Context, known *blocked) error {
 	e := b.e
 	local := b.its.Stat.EphemeralOwner == e.session
 	// The watches report every change. But go-zookeeper may fail to set them again
@@ -97,7 +96,7 @@ func (b *blocking) wait(ctx context.Context) error {
 		case <-b.its.Done():
 			switch {
 			case b.its.Changed() && !b.permit(): // a permit that got in touches its node
-				if err := b.watchBlocker(); err != nil {
+				if err := b.watchBlocker(known); err != nil {
 					return err
 				}
 			case b.sole && e.turned(b.its, b.own, local):
@@ -125,7 +124,7 @@ func (b *blocking) wait(ctx context.Context) error {
 
 // watchBlocker watches the blocker, and passes it to Order.Blocked unless that got the
 // same node with the same data last.
-func (b *blocking) watchBlocker() (err error) {
+func (b *blocking) watchBlocker(known *blocked) (err error) {
 	b.its, err = b.e.c.Watch(b.blocker)
 	if errors.Is(err, zk.ErrNoNode) {
 		return errLook // gone between the listing and now: there is nothing to wait for
@@ -134,8 +133,8 @@ func (b *blocking) watchBlocker() (err error) {
 		return err
 	}
 	w := b.its
-	if !b.gotIn() && (b.known.node != b.blocker || !bytes.Equal(b.known.data, w.Data)) && b.e.order.Blocked != nil {
-		b.known.node, b.known.data = b.blocker, w.Data
+	if !b.gotIn() && (known.node != b.blocker || !bytes.Equal(known.data, w.Data)) && b.e.order.Blocked != nil {
+		known.node, known.data = b.blocker, w.Data
 		b.e.order.Blocked(Blocker{Path: b.blocker, Data: w.Data, Stat: w.Stat, Place: b.place, Local: w.Stat.EphemeralOwner == b.e.session})
 	}
 	return nil
