@@ -200,8 +200,8 @@ func runAll(all []local.Back) {
 
 var errNoPermits = errors.New("a hold of no permits: want 1 or more")
 
-// apart is a call that does not stand in line: for a hold of no permits, or for more
-// than there are.
+// apart returns the error of a call that does not stand in line, because it asks for a
+// hold of no permits or for more permits than there are.
 func (m *Mutex) apart(c *call) error {
 	switch {
 	case c.Ctx.Err() != nil:

@@ -90,8 +90,8 @@ type Call struct {
 	err     error   // the error that ended its wait
 	ready   chan struct{}
 	waits   bool          // it is in the line
-	granted bool          // and taken
-	enters  bool          // its owner's holder
+	granted bool          // it has taken its grant
+	enters  bool          // it enters the holder of its owner
 	ahead   *Holder       // the holder of its own session that it found
 	peer    *Peer         // the node that it waits for, as last reported
 	news    chan struct{} // signals a new peer; nil: the caller does not listen

@@ -106,7 +106,7 @@ func (l *Lock) leave(t *Ticket) {
 }
 
 // remove deletes the nodes of a ticket that has left and rests, in a goroutine that
-// begins once the contexts of those who have lost the lock have ended.
+// begins once the contexts of lost holders have ended.
 func (l *Lock) remove(t *Ticket) {
 	l.ref(1)
 	l.todo.rest = append(l.todo.rest, func() {

@@ -11,7 +11,7 @@ func (l *line) end(h *Holder) bool {
 	t.holder = nil
 	switch {
 	case h.lost != nil: // its ticket has left
-	case t.moving: // it is being renewed for those who wait
+	case t.moving: // it is being renewed for waiting groups
 	default:
 		if g, now := l.heir(h); g != nil {
 			l.handOver(h, g, now)

@@ -19,7 +19,7 @@ type data struct {
 	nodes []said // one for each node that stands
 }
 
-// said is what is known of one node's data.
+// said records what is known of one node's data.
 type said struct {
 	version int32
 	asked   bool // the data has a request for the lock beside the name, which must be kept

@@ -2,7 +2,7 @@ package queue
 
 import "github.com/zklocker/go-zksync/zksync/internal/znode"
 
-// Verdict is what a rule decides for a position in line.
+// Verdict is the decision of a rule for a position in line.
 type Verdict struct {
 	Held bool // it is our turn
 	// Watch is the index of the node whose end may make it our turn.
