@@ -116,10 +116,17 @@ func (ad *adapter) acquireEnd(ctx context.Context, _ zksync.AcquireInfo, r zksyn
 	if c.place == 0 {
 		c.place = r.Position
 	}
+	if o.errorType != "" {
+		c.span.SetStatus(codes.Error, r.Err.Error())
+	}
+	c.span.SetAttributes(c.results(o, r)...)
+}
+
+// results returns the attributes that describe what came of a call.
+func (c *call) results(o outcome, r zksync.AcquireEndInfo) []attribute.KeyValue {
 	list := []attribute.KeyValue{keyResult.String(o.result)}
 	if o.errorType != "" {
 		list = append(list, keyError.String(o.errorType))
-		c.span.SetStatus(codes.Error, r.Err.Error())
 	}
 	if c.place > 0 {
 		list = append(list, keyPosition.Int(c.place))
@@ -139,7 +146,7 @@ func (ad *adapter) acquireEnd(ctx context.Context, _ zksync.AcquireInfo, r zksyn
 	if c.peer != nil {
 		list = append(list, who(*c.peer)...)
 	}
-	c.span.SetAttributes(list...)
+	return list
 }
 
 // outcomeOf returns the outcome of a call.

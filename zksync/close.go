@@ -86,7 +86,7 @@ func (s *Session) abandoned() bool {
 	}
 }
 
-// leftovers is the error that names all that is not known to be gone, or nil.
+// leftovers returns the error that names all that is not known to be gone, or nil.
 func (s *Session) leftovers() error {
 	left, open, refused := s.table.Left(s.ID())
 	var errs []error
@@ -105,8 +105,8 @@ func (s *Session) leftovers() error {
 	return &Error{Op: "close", Err: errors.Join(errs...)}
 }
 
-// linger has the clean-up go on after Close, on a client of the program's that
-// lives on. The goroutines of the entries do the work.
+// linger lets the clean-up go on after Close on a client that belongs to the program. The
+// goroutines of the entries do the work.
 func (s *Session) linger() {
 	s.table.Cleaned(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
@@ -114,8 +114,8 @@ func (s *Session) linger() {
 	s.conn.Close(ctx)
 }
 
-// during returns ctx, which ends also when a Close ends that leaves the clean-up
-// to do, and with it the connection. The cause is conn.ErrClosed then.
+// during returns a context that ends with ctx, and also when a Close returns that leaves
+// the clean-up and the connection running. The cause is conn.ErrClosed then.
 func (s *Session) during(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !s.foreign {
 		return ctx, func() {} // the connection ends with Close
@@ -126,13 +126,13 @@ func (s *Session) during(ctx context.Context) (context.Context, context.CancelFu
 }
 
 // finish reports StateClosed as the last event, and waits until the tracer has
-// been told of everything. A function of the tracer may have called Close, so
+// got all its calls. A function of the tracer may have called Close, so
 // finish waits at most hookLimit for any one function.
 func (s *Session) finish(ctx context.Context) {
 	s.states.push(func() {
 		s.events.push(func() {
-			if s.conn != nil || s.told != "" {
-				s.tell(SessionEvent{State: StateClosed})
+			if s.conn != nil || s.reported != "" {
+				s.report(SessionEvent{State: StateClosed})
 			}
 		})
 	})

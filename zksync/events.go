@@ -25,7 +25,7 @@ func (e *events) push(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open++
-	if e.next > len(e.queue)/2 { // a queue that is never empty keeps no more than twice its length
+	if e.next > len(e.queue)/2 { // so that a queue which is never empty takes at most twice its length
 		n := copy(e.queue, e.queue[e.next:])
 		clear(e.queue[n:])
 		e.queue, e.next = e.queue[:n], 0
@@ -57,7 +57,7 @@ func (e *events) run() {
 	}
 }
 
-// begin counts a function that runs elsewhere, from before it does until end.
+// begin counts a function that runs elsewhere, until end is called.
 func (e *events) begin() {
 	e.mu.Lock()
 	e.open++
@@ -74,8 +74,8 @@ func (e *events) end() {
 	}
 }
 
-// drain waits until all functions have ended. It gives up when ctx ends, and when
-// none ends for as long as limit: one of them may be the caller's own.
+// drain waits until all functions have ended. It gives up when ctx ends, or when none of
+// them ends within limit, because the caller may run in one of them.
 func (e *events) drain(ctx context.Context, limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -101,9 +101,9 @@ func (e *events) drain(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// onState follows the connection: an expiry ends every tenure of the session
-// that is over, those included that nobody guards. It runs in the goroutine of
-// the states, where no function of the program's does: none holds up a loss.
+// onState follows the connection. An expiry ends every holding of the expired session,
+// even those without a handle. onState runs in the goroutine of the states, which calls no
+// function of the program, so that none delays a loss.
 func (s *Session) onState(st conn.State) {
 	ev := SessionEvent{SessionID: st.Session, Server: st.Server}
 	switch {
@@ -117,22 +117,23 @@ func (s *Session) onState(st conn.State) {
 		ev.State = StateDisconnected
 		s.stats.disconnects.Add(1)
 	}
-	s.events.push(func() { s.tell(ev) })
+	s.events.push(func() { s.report(ev) })
 }
 
-// tell runs in the goroutine of the events: one at a time, in order.
-func (s *Session) tell(ev SessionEvent) {
-	if s.told == StateClosed {
+// report passes an event to the tracer. It runs in the goroutine of the events: one at a
+// time, in order.
+func (s *Session) report(ev SessionEvent) {
+	if s.reported == StateClosed {
 		return
 	}
-	ev.Before, s.told = s.told, ev.State
+	ev.Before, s.reported = s.reported, ev.State
 	if f := s.cfg.tracer.Session; f != nil {
 		s.hook(func() { f(ev) })
 	}
 }
 
-// hook runs a function of the tracer that no call of the program's waits for:
-// a panic in it has nowhere to go but the log.
+// hook runs a function of the tracer for which no call of the program waits. It logs a
+// panic of the function.
 func (s *Session) hook(f func()) {
 	defer s.caught()
 	f()
@@ -144,7 +145,7 @@ func (s *Session) caught() {
 	}
 }
 
-// logger is for what must not go unsaid.
+// logger returns the logger for what must always be logged.
 func (s *Session) logger() *slog.Logger {
 	if s.cfg.logger != nil {
 		return s.cfg.logger

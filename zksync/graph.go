@@ -7,21 +7,21 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// graph is who waits for whom. It has no edge for each pair, of which a line of n
-// nodes has n²/2, but helper chains along each line:
+// graph records which owner waits for which. It does not have an edge for each pair, since
+// a line of n nodes has n²/2 pairs, but helper chains along each line:
 //
 //	line     A(write)   B(read)   C(read)   D(write)
 //	everyone    A <------- B <------- C <------- D
 //	alone       A <----------------------------- D
 //
 // A link of a chain leads to the owner of its node and to the link before. A node
-// that waits has one edge from its owner, to the newest link when it came: a
-// write node's to the chain of everyone, a read node's to that of those who want
-// to be alone. So it reaches all that block it, and nobody else. Permits are
+// that waits has one edge from its owner to the link that was the newest when the node
+// came: for a write node in the chain of everyone, for a read node in the chain of the
+// nodes that hold alone. So it reaches exactly the nodes that block it. Permits are
 // blocked by permits only, and have a chain of their own.
 type graph struct {
 	ctx   context.Context
-	steps int // that were taken, to look at ctx now and then
+	steps int // the number of steps taken, to check ctx now and then
 	err   error
 
 	ids     map[string]int32 // the index of each owner
@@ -37,7 +37,7 @@ type graph struct {
 // owner is a vertex for all nodes of one owner.
 type owner struct {
 	waits int32 // the first of its waits, or none
-	// How a search has come here: by a link that a wait leads to.
+	// How a search came here: by a link to which a wait leads.
 	wait, link int32
 }
 
@@ -51,15 +51,15 @@ type edge struct {
 
 // link is a vertex of a helper chain.
 type link struct {
-	at    spot // the node that stands here
+	at    spot // the node of this link
 	owner int32
 	prev  int32 // link of the chain, or none
-	seen  bool  // by a search
+	seen  bool  // a search has visited it
 }
 
 const none int32 = -1
 
-// newGraph ties queues together, with or without permits.
+// newGraph returns the graph of queues, with or without their permits.
 func newGraph(ctx context.Context, queues []Queue, gone map[spot]bool, permits bool) *graph {
 	g := &graph{ctx: ctx, ids: make(map[string]int32)}
 	for q := range queues {
@@ -98,7 +98,7 @@ func newGraph(ctx context.Context, queues []Queue, gone map[spot]bool, permits b
 	return g
 }
 
-// step counts, and reports whether there is time for more.
+// step counts a step, and reports whether ctx has not ended.
 func (g *graph) step() bool {
 	if g.steps++; g.steps%1024 == 0 && g.err == nil && g.ctx.Err() != nil {
 		g.err = ctxErr(g.ctx)
@@ -121,9 +121,9 @@ func (g *graph) link(at spot, owner, prev int32) int32 {
 	return int32(len(g.links) - 1)
 }
 
-// twins reports whether two neighbours in line are nodes of one call, the second
-// of which does not wait for the first: kazoo's beside the call's own, and that
-// of a writer who reads now, in the place of its write node.
+// twins reports whether two neighbours in line are nodes of one call, so that the second
+// does not wait for the first: a second node for kazoo, or the read node that replaces the
+// write node of a downgraded call.
 func twins(a, b *LockNode) bool {
 	if a.Session != b.Session || a.OwnerID != b.OwnerID {
 		return false
@@ -134,86 +134,4 @@ func twins(a, b *LockNode) bool {
 	first, _ := znode.Parse(path.Base(a.Node))
 	second, _ := znode.Parse(path.Base(b.Node))
 	return first.HasGUID && first.GUID == second.GUID
-}
-
-// components finds out which vertices reach each other: Tarjan's algorithm. The
-// way is kept here, since a line may be too long for the stack.
-func (g *graph) components() {
-	n := len(g.owners) + len(g.links)
-	g.comp, g.size = make([]int32, n), make([]int32, 1)
-	index, low, cursor := make([]int32, n), make([]int32, n), make([]int32, n)
-	for o := range g.owners {
-		cursor[o] = g.owners[o].waits
-	}
-	var way, open []int32
-	count := int32(0)
-	enter := func(v int32) {
-		count++
-		index[v], low[v] = count, count
-		way, open = append(way, v), append(open, v)
-	}
-	for o := range g.owners {
-		if index[o] == 0 {
-			enter(int32(o))
-		}
-		for len(way) > 0 {
-			if !g.step() {
-				return
-			}
-			v := way[len(way)-1]
-			to := g.successor(v, cursor)
-			switch {
-			case to != none && index[to] == 0:
-				enter(to)
-			case to != none:
-				if g.comp[to] == 0 {
-					low[v] = min(low[v], index[to])
-				}
-			default:
-				way = way[:len(way)-1]
-				if len(way) > 0 {
-					up := way[len(way)-1]
-					low[up] = min(low[up], low[v])
-				}
-				if low[v] == index[v] {
-					open = g.close(v, open)
-				}
-			}
-		}
-	}
-}
-
-// successor returns the next vertex that an edge of v leads to, or none.
-func (g *graph) successor(v int32, cursor []int32) int32 {
-	at, owners := cursor[v], int32(len(g.owners))
-	if v < owners {
-		if at == none {
-			return none
-		}
-		cursor[v] = g.waits[at].next
-		return owners + g.waits[at].link
-	}
-	cursor[v]++
-	l := &g.links[v-owners]
-	switch {
-	case at == 0:
-		return l.owner
-	case at == 1 && l.prev != none:
-		return owners + l.prev
-	}
-	return none
-}
-
-// close makes a component of the open vertices from v on.
-func (g *graph) close(v int32, open []int32) []int32 {
-	c := int32(len(g.size))
-	from := len(open) - 1
-	for open[from] != v {
-		from--
-	}
-	for _, v := range open[from:] {
-		g.comp[v] = c
-	}
-	g.size = append(g.size, int32(len(open)-from))
-	return open[:from]
 }

@@ -21,17 +21,16 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	return &holdCtx{Context: parent, h: h, end: h.endWith(parent)}
 }
 
-// ender ends the contexts of a hold whose parents have one Done channel: with
-// them, or with the hold.
+// ender ends the contexts of a hold whose parents share one Done channel: when the
+// parents end, or when the hold ends.
 type ender struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	stop   func() bool // guarded by Hold.mu; forgets to forget the ender when ctx ends
+	stop   func() bool // guarded by Hold.mu; cancels the removal of the ender at the end of ctx
 }
 
-// endWith returns what ends a context with parent and with the hold. There is one
-// for each Done channel that has not ended, so that a program may ask for contexts
-// without end.
+// endWith returns the ender of contexts of parent. There is one for each Done channel
+// that has not ended, so that a program may ask for contexts without end.
 func (h *Hold) endWith(parent context.Context) *ender {
 	done := parent.Done()
 	h.mu.Lock()
@@ -41,7 +40,7 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		return e
 	}
 	if done == nil {
-		parent = context.Background() // that it has values is nothing to keep
+		parent = context.Background() // which keeps no values alive
 	}
 	e = new(ender)
 	e.ctx, e.cancel = context.WithCancelCause(parent)
@@ -49,9 +48,15 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		e.cancel(ended)
 		return e
 	}
+	return h.addEnder(done, e)
+}
+
+// addEnder adds e and returns it, or returns the ender that another goroutine has added
+// for the same Done channel. If the hold has ended, it ends e instead.
+func (h *Hold) addEnder(done <-chan struct{}, e *ender) *ender {
 	h.mu.Lock()
-	other := h.ends[done]
-	if ended = h.ended; ended == nil && other == nil {
+	other, ended := h.ends[done], h.ended
+	if ended == nil && other == nil {
 		h.ends[done] = e
 	}
 	h.mu.Unlock()
@@ -63,7 +68,7 @@ func (h *Hold) endWith(parent context.Context) *ender {
 		e.cancel(ended)
 		return e
 	}
-	stop := context.AfterFunc(e.ctx, func() { // parent's end
+	stop := context.AfterFunc(e.ctx, func() { // the end of the parent
 		h.mu.Lock()
 		delete(h.ends, done)
 		h.mu.Unlock()
@@ -74,9 +79,9 @@ func (h *Hold) endWith(parent context.Context) *ender {
 	return e
 }
 
-// holdCtx is a context that asks the clock. Its values are those of its parent,
-// its end is the ender's: being one of package context's own there, it is followed
-// without a goroutine.
+// holdCtx is a context whose Err compares the clock. It has the values of its parent and
+// ends with the ender. The ender's context is one of package context, so that contexts
+// derived from a holdCtx need no goroutine.
 type holdCtx struct {
 	context.Context // the parent
 	h               *Hold
@@ -95,10 +100,9 @@ func (c *holdCtx) Err() error {
 	return c.end.ctx.Err()
 }
 
-// Value has package context find the ender, under the key that it answers to with
-// itself. Every other key is the parent's, and asked of it once: the ender has a
-// parent, too, and to ask both would double the work with each context within
-// another.
+// Value returns the ender's context for selfKey, so that package context finds it. It
+// looks up every other key in the parent only: the ender has the same parent, and asking
+// both would double the work at each level of nesting.
 func (c *holdCtx) Value(key any) any {
 	if key == selfKey {
 		return c.end.ctx
@@ -110,7 +114,7 @@ func (c *holdCtx) Value(key any) any {
 // itself. It is not exported, but context.Cause asks for it.
 var selfKey = func() any {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // there is a cause to ask for
+	cancel() // so that context.Cause looks for the cause
 	spy := keySpy{Context: ctx}
 	context.Cause(&spy)
 	return spy.key

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// holding is a holding of the lock, as the tracer is told of it.
+// holding is the state of a holding for the tracer.
 type holding struct {
 	mu      sync.Mutex
-	ctx     context.Context // guarded by mu; HoldStart's
-	begun   bool            // guarded by mu; HoldStart is somebody's to run
-	started bool            // guarded by mu; it has run
+	ctx     context.Context // guarded by mu; the result of HoldStart
+	begun   bool            // guarded by mu; a call runs HoldStart or has run it
+	started bool            // guarded by mu; HoldStart has run
 	ended   HoldEndInfo     // guarded by mu; with a reason once it has ended
 }
 
-// startHold runs HoldStart, once a holding, in the goroutine of a call that got the
-// lock: of several that share it or enter again, the first to come here.
+// startHold runs HoldStart once for each holding, in the goroutine of the first call of
+// the holding that comes here.
 func (c *call) startHold(ctx context.Context) {
 	tr := c.s.cfg.tracer
 	if tr.HoldStart == nil && tr.HoldEnd == nil {
@@ -54,8 +54,9 @@ func (c *call) endHold() {
 	c.s.cfg.tracer.HoldEnd(ctx, c.acq, e)
 }
 
-// Ended notes how the holding has ended. What it returns tells the tracer, if
-// HoldStart has run; otherwise startHold does so after HoldStart. Close waits for that.
+// Ended records how the holding has ended. If HoldStart has run, it returns a function
+// that runs HoldEnd; otherwise startHold runs HoldEnd after HoldStart. Close waits for
+// that.
 func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
 	s := c.s
 	if s.cfg.tracer.HoldEnd == nil {
@@ -85,16 +86,16 @@ func (c *call) Ended(why error, revoked bool, held time.Duration) func() {
 	}
 }
 
-// heldContext is HoldStart's, or before that has run AcquireStart's: of those that
-// share, another may give back while HoldStart runs.
+// heldContext returns the context from HoldStart, or the one from AcquireStart until
+// HoldStart has run: a call that shares the holding may release while HoldStart runs.
 func (c *call) heldContext() context.Context {
 	c.holding.mu.Lock()
 	defer c.holding.mu.Unlock()
 	return cmp.Or(c.holding.ctx, c.ctx)
 }
 
-// Releasing encloses the deletion of the holding's node in ReleaseStart and
-// ReleaseEnd.
+// Releasing runs ReleaseStart, and returns a function that runs ReleaseEnd after the
+// deletion of the holding's node.
 func (c *call) Releasing() func(error) {
 	tr, s := c.s.cfg.tracer, c.s
 	ctx := c.heldContext()

@@ -125,7 +125,7 @@ func (s *Session) fullPath(path string) (string, error) {
 	return full, nil
 }
 
-// ask makes a request that changes nothing until it is answered.
+// ask repeats a request that changes nothing until it is answered.
 func (s *Session) ask(ctx context.Context, f func() error) error {
 	ctx, done := s.during(ctx)
 	defer done()
@@ -172,8 +172,8 @@ func (s *Session) inspect(ctx context.Context, full string) (nodes []LockNode, o
 	return nodes, other, err
 }
 
-// read reads the nodes of a line, and says who waits for whom. It takes line
-// over.
+// read reads the nodes of a line, and fills in which node waits for which. It changes
+// line.
 func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]LockNode, error) {
 	znode.Sort(line)
 	nodes := make([]LockNode, len(line))
@@ -228,7 +228,7 @@ func (s *Session) node(ctx context.Context, full string, name znode.Name) (LockN
 	return n, nil
 }
 
-// look reads a node, without its data where that is not for us.
+// look reads a node, without its data if the session may not read that.
 func (s *Session) look(ctx context.Context, node string) (data []byte, stat *zk.Stat, err error) {
 	err = s.ask(ctx, func() (err error) {
 		data, stat, err = s.conn.Get(node)
@@ -241,7 +241,7 @@ func (s *Session) look(ctx context.Context, node string) (data []byte, stat *zk.
 		})
 	}
 	if err != nil {
-		return nil, nil, err // a call that was left behind may still write to both
+		return nil, nil, err // an abandoned call may still write to both
 	}
 	return data, stat, nil
 }

@@ -10,17 +10,17 @@ type spot struct{ queue, node int32 }
 
 func (s spot) in(queues []Queue) *LockNode { return &queues[s.queue].Nodes[s.node] }
 
-// step is a node that waits, and one that blocks it.
+// step leads from a waiting node to a node that blocks it.
 type step struct{ from, to spot }
 
-// loop is owners that wait for each other: the node that a step leads to is of
-// the owner whose node the next step comes from.
+// loop is a cycle of owners that wait for each other. The node that a step leads to has
+// the same owner as the node that the next step comes from.
 type loop struct {
 	steps []step
 	locks bool // no permit is among them
 }
 
-// waitsOf writes steps out.
+// waitsOf returns the Waits that describe steps.
 func waitsOf(queues []Queue, steps []step) []Wait {
 	waits := make([]Wait, len(steps))
 	for i, st := range steps {
@@ -34,24 +34,24 @@ func waitsOf(queues []Queue, steps []step) []Wait {
 }
 
 // findLoops returns for each node that waits the nearest one that blocks it, and
-// the loops: one among locks for each set of owners who all wait for each other,
-// and one through permits where such a set has none. Nodes without an owner, and
-// those that are gone, are left out.
+// the loops: one among locks for each set of owners that all wait for each other,
+// and one through permits for a set without one among locks. It ignores nodes without an
+// owner and those that are gone.
 func findLoops(ctx context.Context, queues []Queue, gone map[spot]bool) (nearest []step, loops []loop, err error) {
 	all := newGraph(ctx, queues, gone, true)
 	locks := all
 	if all.permits {
 		locks = newGraph(ctx, queues, gone, false)
 	}
-	told := make(map[string]bool) // owners who are in a loop among locks
+	covered := make(map[string]bool) // owners that are in a loop among locks
 	for _, steps := range locks.loops(nil) {
 		loops = append(loops, loop{steps: steps, locks: true})
 		for _, st := range steps {
-			told[st.from.in(queues).OwnerID] = true
+			covered[st.from.in(queues).OwnerID] = true
 		}
 	}
 	if all.permits {
-		for _, steps := range all.loops(told) {
+		for _, steps := range all.loops(covered) {
 			loops = append(loops, loop{steps: steps})
 		}
 	}
@@ -66,12 +66,12 @@ func findLoops(ctx context.Context, queues []Queue, gone map[spot]bool) (nearest
 	return nearest, loops, nil
 }
 
-// loops returns one loop for each component that has one and none of the owners
-// told.
-func (g *graph) loops(told map[string]bool) (loops [][]step) {
+// loops returns one loop for each component that has one and none of the covered
+// owners.
+func (g *graph) loops(covered map[string]bool) (loops [][]step) {
 	g.components()
 	done := make([]bool, len(g.size))
-	for id := range told {
+	for id := range covered {
 		if o, ok := g.ids[id]; ok && g.err == nil {
 			done[g.comp[o]] = true
 		}
@@ -80,8 +80,8 @@ func (g *graph) loops(told map[string]bool) (loops [][]step) {
 		if !g.step() {
 			return nil
 		}
-		// No edge leads from an owner to itself: where there are two vertices or
-		// more there is a way round.
+		// No edge leads from an owner to itself, so that a component of two or more
+		// vertices has a loop.
 		if c := g.comp[o]; g.size[c] > 1 && !done[c] {
 			done[c] = true
 			loops = append(loops, g.around(int32(o)))
@@ -91,9 +91,9 @@ func (g *graph) loops(told map[string]bool) (loops [][]step) {
 }
 
 // around returns a loop from an owner back to itself, through the fewest owners,
-// within their component, which has one. It goes along a chain only to where it
-// has been, and not out of the component, from where no way leads back: so it
-// takes each link once.
+// within their component, which has one. It follows a chain until a link that it has
+// visited or that is outside the component, from where no way leads back. So it visits
+// each link once.
 func (g *graph) around(start int32) []step {
 	c := g.comp[start]
 	links := g.comp[len(g.owners):]
@@ -118,7 +118,7 @@ func (g *graph) around(start int32) []step {
 	return nil
 }
 
-// back returns the way by which a search has come round to where it started.
+// back returns the way by which a search has returned to its start.
 func (g *graph) back(start int32) (way []step) {
 	for o := start; ; {
 		w := g.waits[g.owners[o].wait]

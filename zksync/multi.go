@@ -71,27 +71,11 @@ func multiKey(parts []local.Part) string {
 	return string(key)
 }
 
-// add takes the parts of a lock over.
+// add adds a lock: its session and options, and its parts.
 func (mu *Multi) add(l Locker) {
-	var m *Mutex
-	switch l := l.(type) {
-	case *Mutex:
-		m = l
-	case *RWMutex:
-		m = l.writer()
-	case *Multi:
-		m = l.all()
-	case *owned:
-		m = l.m
-	default:
-		panic("zksync: NewMulti with a nil Locker")
-	}
+	m := memberOf(l)
 	m.check()
 	all := &mu.m
-	parts := m.cfg.Parts
-	if parts == nil {
-		parts = []local.Part{{Path: m.full, Kind: m.kind, Manners: m.cfg.Manners, Twin: m.cfg.Kazoo && m.kind == znode.Exclusive}}
-	}
 	switch {
 	case all.s == nil:
 		all.s, all.cfg, all.path = m.s, m.cfg, m.path
@@ -112,21 +96,51 @@ func (mu *Multi) add(l Locker) {
 	if all.err == nil {
 		all.err = m.err
 	}
-	for _, p := range parts {
-		i := slices.IndexFunc(all.cfg.Parts, func(o local.Part) bool { return o.Path == p.Path })
-		if i < 0 {
-			all.cfg.Parts = append(all.cfg.Parts, p)
-			continue
-		}
-		o := &all.cfg.Parts[i]
-		if !o.Manners.Same(&p.Manners) && all.err == nil {
-			all.err = local.ErrTerms
-		}
-		if o.Kind == znode.Read {
-			o.Kind = p.Kind
-		}
-		o.Twin = o.Twin || p.Twin
+	for _, p := range partsOf(m) {
+		mu.addPart(p)
 	}
+}
+
+// memberOf returns the Mutex by which a lock given to NewMulti is taken.
+func memberOf(l Locker) *Mutex {
+	switch l := l.(type) {
+	case *Mutex:
+		return l
+	case *RWMutex:
+		return l.writer()
+	case *Multi:
+		return l.all()
+	case *owned:
+		return l.m
+	}
+	panic("zksync: NewMulti with a nil Locker")
+}
+
+// partsOf returns the parts of a Multi, or the one part that any other lock is.
+func partsOf(m *Mutex) []local.Part {
+	if m.cfg.Parts != nil {
+		return m.cfg.Parts
+	}
+	return []local.Part{{Path: m.full, Kind: m.kind, Manners: m.cfg.Manners, Twin: m.cfg.Kazoo && m.kind == znode.Exclusive}}
+}
+
+// addPart adds a part, or merges it with the part of the same path: writing wins over
+// reading.
+func (mu *Multi) addPart(p local.Part) {
+	all := &mu.m
+	i := slices.IndexFunc(all.cfg.Parts, func(o local.Part) bool { return o.Path == p.Path })
+	if i < 0 {
+		all.cfg.Parts = append(all.cfg.Parts, p)
+		return
+	}
+	o := &all.cfg.Parts[i]
+	if !o.Manners.Same(&p.Manners) && all.err == nil {
+		all.err = local.ErrTerms
+	}
+	if o.Kind == znode.Read {
+		o.Kind = p.Kind
+	}
+	o.Twin = o.Twin || p.Twin
 }
 
 func (mu *Multi) all() *Mutex {

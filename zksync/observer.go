@@ -12,10 +12,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// observer is what a session's table of locks tells what no call returns.
+// observer connects a session's table of locks with the logger and the tracer.
 type observer struct{ s *Session }
 
-// use has the locks of the session stand on a connection.
+// use makes the locks of the session use a connection.
 func (s *Session) use(c *conn.Conn) {
 	s.conn = c
 	s.table.Config = local.Config{
@@ -34,7 +34,7 @@ func (o observer) Later(f func())          { o.s.events.push(f) }
 
 func (o observer) Strange(parent string, names []string) { o.s.strange(parent, names) }
 
-// Says is what a node says.
+// Says returns the data of a node that serves a call.
 func (o observer) Says(n local.Name) []byte {
 	s := o.s
 	if s.cfg.noInfo {
@@ -46,8 +46,8 @@ func (o observer) Says(n local.Name) []byte {
 	}.Encode()
 }
 
-// Pending tells the tracer of a node whose deletion is not settled yet, and when it is.
-// The deletion does not wait for the tracer, who may wait for it in Close or Shutdown.
+// Pending reports to the tracer that the deletion of a node has begun or is settled. The
+// deletion does not wait for the tracer, which may wait for it in Close or Shutdown.
 func (o observer) Pending(change int) {
 	switch {
 	case o.s.more == nil:
@@ -70,7 +70,7 @@ func (o observer) LostUnseen(path, node string, err error) {
 	o.s.logger().Error("zksync: a lock without a handle was lost: its holder does not know", "path", path, "node", node, "error", err)
 }
 
-// Limits tells, once a session and path, that the limits differ.
+// Limits logs that the limits differ, once for each session and path.
 func (o observer) Limits(path string, limit, smallest int64) {
 	if o.s.differs.first(path) {
 		o.s.logger().Warn("zksync: a semaphore is used with different limits: the smallest counts",
@@ -78,7 +78,7 @@ func (o observer) Limits(path string, limit, smallest int64) {
 	}
 }
 
-func (o observer) Tells(change int) {
+func (o observer) Running(change int) {
 	if change > 0 {
 		o.s.events.begin()
 	} else {
@@ -95,14 +95,13 @@ func (s *Session) parent(ctx context.Context) (tp string) {
 	return tp
 }
 
-// mayWrite reports whether the session may write to nodes with the access list,
-// as far as that is certain: who else may is not known to a client, apart from
-// the credentials that it was given.
+// mayWrite reports whether the session is certain to have the permission to write to
+// nodes with the access list. A client knows only the credentials that it was given.
 func (s *Session) mayWrite(acl []zk.ACL) bool {
 	for _, a := range acl {
 		switch {
 		case a.Perms&zk.PermWrite == 0:
-		case a.Scheme == "world", a.Scheme == "auth": // auth is whoever made the node
+		case a.Scheme == "world", a.Scheme == "auth": // auth stands for the client that made the node
 			return true
 		case a.Scheme == "digest":
 			for _, cred := range s.cfg.auth {

@@ -68,7 +68,7 @@ func (s *Session) Break(ctx context.Context, node string) error {
 	return s.onNode(ctx, "break", node, func() error {
 		_, err := s.conn.Delete(node)
 		if errors.Is(err, zk.ErrNoNode) && tried {
-			err = nil // by the try before, whose answer was lost
+			err = nil // an earlier try, whose answer was lost, deleted it
 		}
 		tried = true
 		return err

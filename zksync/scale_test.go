@@ -177,15 +177,18 @@ func BenchmarkReadersBehindAWriter(b *testing.B) {
 	}
 }
 
-// To get in line costs a reader the same however many are there.
+// To get in line costs a reader the same however many are there. A busy machine may
+// slow down one of the two crowds, so it is enough that one of several pairs shows it: if
+// the cost grew with their number, the larger crowd would take 64 times as long.
 func TestReadersGetInLineInLinearTime(t *testing.T) {
-	few, many := time.Hour, time.Hour
-	for range 3 {
-		few = min(few, behindWriter(t, 4_000))
-		many = min(many, behindWriter(t, 32_000))
-	}
-	t.Logf("4,000 readers get in line in %v, 32,000 in %v", few, many)
-	if many > 32*few {
-		t.Errorf("32,000 readers take %v, and 4,000 take %v", many, few)
+	for try := 1; ; try++ {
+		few, many := behindWriter(t, 4_000), behindWriter(t, 32_000)
+		t.Logf("4,000 readers get in line in %v, 32,000 in %v", few, many)
+		if many < 32*few {
+			return
+		}
+		if try == 6 {
+			t.Fatal("32,000 readers take more than 32 times as long as 4,000, each time")
+		}
 	}
 }

@@ -179,7 +179,7 @@ func (sem *Semaphore) giveBack(ctx context.Context, n int64) error {
 	runAll(all)
 	for _, b := range all {
 		if b.Lost != nil {
-			err = b.Lost // they tell the same
+			err = b.Lost // one loss stands for all
 		}
 	}
 	for _, b := range all {
@@ -190,7 +190,7 @@ func (sem *Semaphore) giveBack(ctx context.Context, n int64) error {
 	return err
 }
 
-// runAll runs what the tracer is told, also when it panics.
+// runAll reports all ends to the tracer, even if one of the reports panics.
 func runAll(all []local.Back) {
 	if len(all) > 0 {
 		defer runAll(all[1:])
@@ -200,8 +200,8 @@ func runAll(all []local.Back) {
 
 var errNoPermits = errors.New("a hold of no permits: want 1 or more")
 
-// apart is a call that does not stand in line: for a hold of no permits, or for more
-// than there are.
+// apart returns the error of a call that does not stand in line, because it asks for a
+// hold of no permits or for more permits than there are.
 func (m *Mutex) apart(c *call) error {
 	switch {
 	case c.Ctx.Err() != nil:

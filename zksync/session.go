@@ -15,8 +15,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// closeLimit bounds Close; of it deleteLimit is for deleting nodes, and hookLimit
-// for a function of the tracer.
+// closeLimit bounds Close. Within it, deleteLimit bounds the deletion of nodes, and
+// hookLimit one function of the tracer.
 const (
 	closeLimit  = 5 * time.Second
 	deleteLimit = closeLimit - time.Second
@@ -35,24 +35,24 @@ type Session struct {
 	conn    *conn.Conn
 	foreign bool
 	host    string
-	states  events // the connection's: nothing of the program's runs there
-	events  events // what the program is told of
+	states  events // the state changes of the connection; no function of the program runs there
+	events  events // functions that report to the program
 
-	life  context.Context // ends with a Close that leaves the clean-up to do
-	end   context.CancelCauseFunc
-	told  SessionState // what the tracer knows; of the events' goroutine
-	table *local.Table // the locks in use
-	stats counters
-	more  func() // tells the tracer of one more node to clean up; made once
-	less  func() // of one less
+	life     context.Context // ends with a Close that leaves the clean-up to do
+	end      context.CancelCauseFunc
+	reported SessionState // the state that the tracer got last; used only by the goroutine of events
+	table    *local.Table // the locks in use
+	stats    counters
+	more     func() // reports one more node to clean up to the tracer; made once
+	less     func() // reports one less; made once
 
-	differs   told      // semaphores with several limits, by path
+	differs   logged    // semaphores with several limits, by path
 	strangers strangers // paths with children of another recipe
-	stayers   told      // nodes in line that belong to no session
+	stayers   logged    // nodes in line that belong to no session
 
 	closing atomic.Bool   // Close was called
 	ended   chan struct{} // closed when the first Close has its result
-	result  error         // of Close; before ended is closed
+	result  error         // the result of Close; written before ended is closed
 }
 
 // Dial connects to one of the servers and returns once it has a session. Each

@@ -12,35 +12,35 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// What stands below a lock's path and should not: the log tells of it, once.
+// This file logs, once each, nodes below a lock's path that should not be there.
 
-// maxTold bounds the memory for what the log has told of.
-const maxTold = 1000
+// maxLogged bounds the memory for what was logged.
+const maxLogged = 1000
 
-// told is a bounded set of what the log has told of. The zero value is empty.
-type told struct {
+// logged is a bounded set of the keys of what was logged. The zero value is empty.
+type logged struct {
 	mu   sync.Mutex
 	keys map[string]struct{} // guarded by mu
 }
 
-// first reports whether the key is new, and notes it.
-func (t *told) first(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, known := t.keys[key]; known {
+// first adds a key, and reports whether it is new.
+func (l *logged) first(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.keys[key]; known {
 		return false
 	}
-	if t.keys == nil || len(t.keys) >= maxTold {
-		t.keys = make(map[string]struct{})
+	if l.keys == nil || len(l.keys) >= maxLogged {
+		l.keys = make(map[string]struct{})
 	}
-	t.keys[key] = struct{}{}
+	l.keys[key] = struct{}{}
 	return true
 }
 
-// maxPrefixes bounds how many kinds of names below one path are looked into.
+// maxPrefixes bounds how many prefixes of names below one path are examined.
 const maxPrefixes = 16
 
-// strangers is a bounded record of the children with numbers that were looked into.
+// strangers is a bounded record of the children with numbers that were examined.
 // The zero value is empty.
 type strangers struct {
 	mu    sync.Mutex
@@ -48,19 +48,19 @@ type strangers struct {
 	size  int                  // guarded by mu; prefixes of all paths
 }
 
-// stranger is what was looked into below one path.
+// stranger records what was examined below one path.
 type stranger struct {
-	seen map[string]bool // names without their number
-	told bool            // the log has told of the path: nothing more is looked into
+	seen   map[string]bool // names without their number
+	logged bool            // the path was logged, so that nothing more is examined
 }
 
-// fresh notes the prefixes of names below a path, and returns, for those that are
-// new, the name with the highest number: the likeliest to be in use.
+// fresh records the prefixes of names below a path. For each new prefix it returns the
+// name with the highest number, which is the likeliest to be in use.
 func (s *strangers) fresh(parent string, names []string) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.paths[parent]
-	if p != nil && (p.told || len(p.seen) >= maxPrefixes) {
+	if p != nil && (p.logged || len(p.seen) >= maxPrefixes) {
 		return nil
 	}
 	var samples map[string]string
@@ -75,7 +75,7 @@ func (s *strangers) fresh(parent string, names []string) map[string]string {
 			continue
 		case p != nil && (p.seen[prefix] || len(p.seen) >= maxPrefixes):
 			continue
-		case s.paths == nil || p == nil && s.size >= maxTold:
+		case s.paths == nil || p == nil && s.size >= maxLogged:
 			s.paths, s.size = make(map[string]*stranger), 0
 		}
 		if p == nil {
@@ -92,7 +92,7 @@ func (s *strangers) fresh(parent string, names []string) map[string]string {
 	return samples
 }
 
-// forget has a prefix be new again.
+// forget makes a prefix count as new again.
 func (s *strangers) forget(parent, prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,28 +102,28 @@ func (s *strangers) forget(parent, prefix string) {
 	}
 }
 
-// tell reports whether the log is to tell of the path now, which it does once.
-func (s *strangers) tell(parent string) bool {
+// report reports whether to log the path now. It returns true once for a path.
+func (s *strangers) report(parent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.paths[parent]
-	if p == nil || p.told {
+	if p == nil || p.logged {
 		return p == nil
 	}
-	p.told = true
+	p.logged = true
 	return true
 }
 
-// prefixOf is a name that znode.Numbered is true of, without its number.
+// prefixOf returns a name without its number. znode.Numbered must be true for the name.
 func prefixOf(name string) string { return name[:len(name)-10] }
 
-// maxNames bounds the names that one line of the log tells.
+// maxNames bounds the names in one line of the log.
 const maxNames = 10
 
-// strange looks into children of a lock's path that no lock heeds and that have
-// numbers as the nodes of a recipe do: if they are ephemeral, then somebody else
-// takes a lock here, beside ours. One read tells, for all names that differ in their
-// number only, in the background: data with numbers may be beside them.
+// strange examines children of a lock's path that no lock heeds and whose names end in a
+// number. If they are ephemeral, a program with another library takes a lock here, and
+// strange logs a warning. It works in the background. One read decides for all names with
+// the same prefix; persistent children with numbers may hold data.
 func (s *Session) strange(parent string, names []string) {
 	samples := s.strangers.fresh(parent, names)
 	if len(samples) == 0 {
@@ -143,15 +143,14 @@ func (s *Session) strange(parent string, names []string) {
 			}
 		}
 		names = slices.DeleteFunc(names, func(n string) bool { return !locks[prefixOf(n)] })
-		if n := len(names); n > 0 && s.strangers.tell(parent) {
+		if n := len(names); n > 0 && s.strangers.report(parent) {
 			s.logger().Warn("zksync: children of a lock's path look like another recipe's lock nodes, which are not heeded: both sides may hold; see WithForeignPrefix",
 				"path", parent, "children", names[:min(n, maxNames)], "count", n)
 		}
 	}()
 }
 
-// stays tells, once a session and node, of a node in line that belongs to no
-// session.
+// stays logs a node in line that belongs to no session, once for each session and node.
 func (s *Session) stays(node string) {
 	if s.stayers.first(node) {
 		s.logger().Warn("zksync: a lock's node belongs to no session, so that ZooKeeper never removes it: it blocks the lock until somebody deletes it",
@@ -159,11 +158,11 @@ func (s *Session) stays(node string) {
 	}
 }
 
-// maxSuspects bounds how many children Inspect reads to tell whether they are
+// maxSuspects bounds how many children Inspect reads to learn whether they are
 // ephemeral.
 const maxSuspects = 100
 
-// suspects returns those of other that look like lock nodes of another recipe.
+// suspects returns the names in other that look like lock nodes of another recipe.
 func (s *Session) suspects(ctx context.Context, full string, other []string) ([]string, error) {
 	var names []string
 	for _, n := range other {

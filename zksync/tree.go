@@ -115,7 +115,7 @@ func (s *Session) descend(ctx context.Context, at, full string, t *Tree) error {
 	return nil
 }
 
-// tie finds out who waits for whom, and in which circles.
+// tie sets the Waits and the Cycles of a tree.
 func (s *Session) tie(ctx context.Context, t *Tree) error {
 	waits, loops, err := findLoops(ctx, t.Queues, nil)
 	if err != nil {
@@ -140,15 +140,41 @@ func (s *Session) tie(ctx context.Context, t *Tree) error {
 	return nil
 }
 
-// betweenLooks is far more than the time for which a node may name somebody who
-// has handed the lock over.
+// betweenLooks is far longer than a node may name a call that has handed the lock over.
 const betweenLooks = time.Second
 
-// lookAgain waits, and reads the nodes of the loops among locks again. same are
-// the nodes that are as they were; gone are those that are not there any more, or
-// have another owner. Both are nil if that could not be found out.
+// lookAgain waits, and reads the nodes of the loops among locks again. same has the
+// nodes that have not changed; gone has those that do not exist any more or have
+// another owner. Both are nil if the nodes could not be read.
 func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (same, gone map[spot]bool) {
-	var spots []spot
+	spots := spotsOf(loops)
+	if len(spots) == 0 {
+		return nil, nil
+	}
+	select {
+	case <-time.After(betweenLooks):
+	case <-ctx.Done():
+		return nil, nil
+	}
+	now, err := s.readAgain(ctx, queues, spots)
+	if err != nil {
+		return nil, nil
+	}
+	same, gone = make(map[spot]bool), make(map[spot]bool)
+	for i, n := range now {
+		was := spots[i].in(queues)
+		switch {
+		case n.Fence != was.Fence || n.OwnerID != was.OwnerID: // zero if there is no node
+			gone[spots[i]] = true
+		case n.Version == was.Version:
+			same[spots[i]] = true
+		}
+	}
+	return same, gone
+}
+
+// spotsOf returns where the nodes of the loops among locks stand, each node once.
+func spotsOf(loops []loop) (spots []spot) {
 	found := make(map[spot]bool)
 	for _, l := range loops {
 		for _, st := range l.steps {
@@ -160,21 +186,18 @@ func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (
 			}
 		}
 	}
-	if len(spots) == 0 {
-		return nil, nil
-	}
-	select {
-	case <-time.After(betweenLooks):
-	case <-ctx.Done():
-		return nil, nil
-	}
-	// A server that is cut off from its leader shows what was.
+	return spots
+}
+
+// readAgain reads the nodes at spots. A node that does not exist any more is zero.
+func (s *Session) readAgain(ctx context.Context, queues []Queue, spots []spot) ([]LockNode, error) {
+	// A server that is cut off from its leader would show an old state.
 	err := s.ask(ctx, func() error {
 		_, err := s.conn.Sync(spots[0].in(queues).Node)
 		return err
 	})
 	if err != nil {
-		return nil, nil
+		return nil, err
 	}
 	now := make([]LockNode, len(spots))
 	errs := forEach(len(spots), func(i int) (err error) {
@@ -182,18 +205,10 @@ func (s *Session) lookAgain(ctx context.Context, queues []Queue, loops []loop) (
 		now[i], err = s.node(ctx, path.Dir(n.Node), znode.Name{Raw: path.Base(n.Node)})
 		return err
 	})
-	if slices.ContainsFunc(errs, func(err error) bool { return err != nil && !errors.Is(err, zk.ErrNoNode) }) {
-		return nil, nil
-	}
-	same, gone = make(map[spot]bool), make(map[spot]bool)
-	for i, n := range now {
-		was := spots[i].in(queues)
-		switch {
-		case n.Fence != was.Fence || n.OwnerID != was.OwnerID: // zero where there is none
-			gone[spots[i]] = true
-		case n.Version == was.Version:
-			same[spots[i]] = true
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return nil, err
 		}
 	}
-	return same, gone
+	return now, nil
 }

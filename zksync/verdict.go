@@ -9,8 +9,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// wait waits until ctx ends for what giving a lock back comes to, and says what it
-// means.
+// wait waits for the result of giving a lock back, until ctx ends, and returns the error
+// that it means.
 func (s *Session) wait(ctx context.Context, b local.Back) error {
 	d := b.Deletion
 	if b.Lost != nil || d == nil {
@@ -24,17 +24,17 @@ func (s *Session) wait(ctx context.Context, b local.Back) error {
 		select {
 		case <-d.Done():
 		default:
-			return ErrClosed // Close has ended, and named the node
+			return ErrClosed // Close has returned and named the node
 		}
 	}
 	err := s.verdict(d.Err())
-	if errors.Is(err, ErrLost) && !errors.Is(d.Err(), ErrLost) { // else it is counted
+	if errors.Is(err, ErrLost) && !errors.Is(d.Err(), ErrLost) { // else the loss is counted already
 		s.table.Losses.Add(1)
 	}
 	return err
 }
 
-// verdict is what the end of a deletion says of the lock.
+// verdict returns what the result of a deletion means for the lock.
 func (s *Session) verdict(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrLost):
@@ -45,7 +45,8 @@ func (s *Session) verdict(err error) error {
 	return s.mapErr(context.Background(), err)
 }
 
-// mapErr turns an error from below into what the package documents.
+// mapErr converts an error of an internal package to the error that this package
+// documents.
 func (s *Session) mapErr(ctx context.Context, err error) error {
 	var size *conn.SizeError
 	switch {

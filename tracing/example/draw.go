@@ -41,7 +41,14 @@ func (s span) process() string { return value(s.Resource, "service.name") }
 // cell is the time that one character stands for.
 const cell = 50 * time.Millisecond
 
-// draw shows the spans of each process, on one scale of time, and the links
+// picture is what is known of the spans before they are drawn.
+type picture struct {
+	at    map[ids]span
+	begin time.Time // of the first span
+	width int       // in characters
+}
+
+// draw draws the spans of each process on one scale of time, and writes the links
 // between processes below.
 func draw(spans []span) string {
 	// Children come after their parents, also of the same time.
@@ -54,50 +61,70 @@ func draw(spans []span) string {
 		}
 		return b.EndTime.Compare(a.EndTime)
 	})
-	at := make(map[ids]span)
-	begin, end := spans[0].StartTime, spans[0].EndTime
-	for _, s := range spans {
-		at[s.SpanContext] = s
-		if s.EndTime.After(end) {
-			end = s.EndTime
-		}
-	}
-	width := int(end.Sub(begin)/cell) + 3
+	p := newPicture(spans)
 	var b, links strings.Builder
-	fmt.Fprintf(&b, "%-10s0 s", "")
-	for sec := 1; sec*int(time.Second/cell) < width; sec++ {
-		gap := int(time.Second / cell)
-		if sec == 1 {
-			gap -= len(" s")
-		}
-		fmt.Fprintf(&b, "%*d", gap, sec)
-	}
-	b.WriteByte('\n')
+	p.scale(&b)
 	last := ""
 	for _, s := range spans {
 		label := ""
-		if p := s.process(); p != last {
-			last, label = p, p
+		if name := s.process(); name != last {
+			last, label = name, name
 		}
-		depth := 0
-		for p, ok := at[s.Parent]; ok; p, ok = at[p.Parent] {
-			depth++
-		}
-		from := int(s.StartTime.Sub(begin) / cell)
-		long := max(1, int(s.EndTime.Sub(begin)/cell)-from)
-		fmt.Fprintf(&b, "%-10s%-*s%s%s\n", label, width,
-			strings.Repeat(" ", from)+strings.Repeat(mark(s.Name), long), strings.Repeat("  ", depth), s.Name)
-		for _, l := range s.Links {
-			if to, ok := at[l.SpanContext]; ok && value(l.Attributes, "zksync.link.relation") == "blocked_by" {
-				fmt.Fprintf(&links, "%q of %s has a link to %q of %s: blocked by %s (pid %s)\n", s.Name, s.process(), to.Name, to.process(),
-					value(l.Attributes, "zksync.blocked_by.identity"), value(l.Attributes, "zksync.blocked_by.pid"))
-			}
-		}
+		p.bar(&b, label, s)
+		p.links(&links, s)
 	}
 	return b.String() + "\n" + links.String()
 }
 
-// mark is what a span is drawn with.
+func newPicture(spans []span) *picture {
+	p := &picture{at: make(map[ids]span), begin: spans[0].StartTime}
+	end := spans[0].EndTime
+	for _, s := range spans {
+		p.at[s.SpanContext] = s
+		if s.EndTime.After(end) {
+			end = s.EndTime
+		}
+	}
+	p.width = int(end.Sub(p.begin)/cell) + 3
+	return p
+}
+
+// scale writes the line with the seconds.
+func (p *picture) scale(b *strings.Builder) {
+	fmt.Fprintf(b, "%-10s0 s", "")
+	for sec := 1; sec*int(time.Second/cell) < p.width; sec++ {
+		gap := int(time.Second / cell)
+		if sec == 1 {
+			gap -= len(" s")
+		}
+		fmt.Fprintf(b, "%*d", gap, sec)
+	}
+	b.WriteByte('\n')
+}
+
+// bar writes the line of a span.
+func (p *picture) bar(b *strings.Builder, label string, s span) {
+	depth := 0
+	for up, ok := p.at[s.Parent]; ok; up, ok = p.at[up.Parent] {
+		depth++
+	}
+	from := int(s.StartTime.Sub(p.begin) / cell)
+	long := max(1, int(s.EndTime.Sub(p.begin)/cell)-from)
+	fmt.Fprintf(b, "%-10s%-*s%s%s\n", label, p.width,
+		strings.Repeat(" ", from)+strings.Repeat(mark(s.Name), long), strings.Repeat("  ", depth), s.Name)
+}
+
+// links writes a line for each span that blocked s.
+func (p *picture) links(b *strings.Builder, s span) {
+	for _, l := range s.Links {
+		if to, ok := p.at[l.SpanContext]; ok && value(l.Attributes, "zksync.link.relation") == "blocked_by" {
+			fmt.Fprintf(b, "%q of %s has a link to %q of %s: blocked by %s (pid %s)\n", s.Name, s.process(), to.Name, to.process(),
+				value(l.Attributes, "zksync.blocked_by.identity"), value(l.Attributes, "zksync.blocked_by.pid"))
+		}
+	}
+}
+
+// mark returns the character by which a span is drawn.
 func mark(name string) string {
 	switch {
 	case strings.HasPrefix(name, "acquire"):

@@ -75,22 +75,11 @@ func both(servers string) (lines []string, err error) {
 			return nil, err
 		}
 		wg.Go(func() {
-			said := sync.OnceFunc(func() { close(works) })
-			defer said()
-			r := bufio.NewReader(out)
-			for {
-				line, err := r.ReadString('\n')
-				if err != nil {
-					break // it has ended
-				}
-				if line == ready+"\n" {
-					said()
-					continue
-				}
+			collect(out, sync.OnceFunc(func() { close(works) }), func(line string) {
 				mu.Lock()
 				lines = append(lines, line)
 				mu.Unlock()
-			}
+			})
 			errs <- cmd.Wait()
 		})
 		if name == "first" {
@@ -103,6 +92,24 @@ func both(servers string) (lines []string, err error) {
 		}
 	}
 	return lines, err
+}
+
+// collect reads the output of a process until it ends. It calls add for each line with
+// a span, and works when the process has the lock, at the latest when it ends.
+func collect(out io.Reader, works func(), add func(line string)) {
+	defer works()
+	r := bufio.NewReader(out)
+	for {
+		line, err := r.ReadString('\n')
+		switch {
+		case err != nil:
+			return // it has ended
+		case line == ready+"\n":
+			works()
+		default:
+			add(line)
+		}
+	}
 }
 
 func start(name, servers string) (*exec.Cmd, io.Reader, error) {

@@ -42,8 +42,8 @@ func (c *Conn) do(quorum bool, size int, f func(zc *zk.Conn) error) (Ran, error)
 	return c.doUnbound(quorum, f)
 }
 
-// doUnbound is do, for requests that are made even if maxOutstanding others wait, and
-// whose size is known to fit.
+// doUnbound does the same as do for requests that are made even if maxOutstanding others
+// wait, and whose size is known to fit.
 func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err error) {
 	c.refresh()
 	c.mu.Lock()
@@ -240,7 +240,7 @@ func (c *Conn) Check(paths ...string) (gone int, ran Ran, err error) {
 	return -1, ran, err
 }
 
-// check is Check, and returns which node ended the transaction, and why. The nodes
+// check does the same as Check, and returns which node ended the transaction, and why. The nodes
 // before that one exist; about those after it nothing is known. zk.ErrNoAuth means
 // that the node exists.
 func (c *Conn) check(paths []string) (at int, why error, ran Ran, err error) {

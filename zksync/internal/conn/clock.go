@@ -25,7 +25,7 @@ func (q *quorumClock) measure(session int64) {
 	}
 }
 
-// proved notes that the quorum has answered a write at now. The time when it was sent
+// proved records that the quorum has answered a write at now. The time when it was sent
 // counts: the servers may have seen the write, and so the session, right after that.
 func (q *quorumClock) proved(sent, now time.Time) {
 	q.contact, q.answered = latest(q.contact, sent), now
@@ -36,7 +36,7 @@ func (q *quorumClock) alive(session int64, now time.Time) bool {
 	return session != 0 && session == q.session && between(q.contact, now) < proofHolds(q.timeout)
 }
 
-// aliveFor is alive, and reports whether the session will count as alive for d more
+// aliveFor reports whether the session is alive, and will count as alive for d more
 // without another answer.
 func (q *quorumClock) aliveFor(session int64, now time.Time, d time.Duration) bool {
 	// d is subtracted, since a sum overflows where there is no proof yet.
@@ -74,7 +74,7 @@ func (c *Conn) Alive(session int64) bool {
 	return c.clock.alive(session, time.Now())
 }
 
-// AliveFor is Alive, and reports whether it will be true for d more without another
+// AliveFor reports whether Alive is true, and will be true for d more without another
 // answer.
 func (c *Conn) AliveFor(session int64, d time.Duration) bool {
 	c.mu.Lock()

@@ -94,7 +94,7 @@ func (c *Conn) refresh() {
 	}
 }
 
-// poll compares what the client says with what is known. It reads the session and the
+// poll compares the client's state with the known one. It reads the session and the
 // server before and after the state, and they count only if they have not changed in
 // between. Another server means another connection, even if no poll saw the client
 // without one.
@@ -124,7 +124,8 @@ func (c *Conn) poll() {
 	}
 }
 
-// upForeign is up for a program's client, which does not report the session timeout.
+// upForeign does the same as up for a program's client, which does not report the session
+// timeout.
 func (c *Conn) upForeign(session int64, server string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

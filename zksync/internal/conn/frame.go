@@ -79,7 +79,7 @@ func (f *framed) Write(p []byte) (int, error) {
 	if len(p) < wire.FrameHeader {
 		return f.Conn.Write(p)
 	}
-	var told func()
+	var sent func()
 	f.mu.Lock()
 	payload := p[wire.FrameHeader:]
 	if f.sent.IsZero() {
@@ -92,7 +92,7 @@ func (f *framed) Write(p []byte) (int, error) {
 		f.request, _ = wire.ParseConnectRequest(payload)
 	} else if h, _, err := wire.ParseRequestHeader(payload); err == nil && h.Xid >= 0 {
 		f.ops[h.Xid] = h.Op
-		told = f.l.c.outbox.told(h.Op, payload)
+		sent = f.l.c.outbox.waiter(h.Op, payload)
 		if h.Op == wire.OpSetWatches {
 			// The client writes the zxid of its last answer. That answer may have
 			// come after the events that were missed, and the servers would not
@@ -103,8 +103,8 @@ func (f *framed) Write(p []byte) (int, error) {
 	}
 	f.mu.Unlock()
 	n, err := f.Conn.Write(p)
-	if told != nil && err == nil {
-		told()
+	if sent != nil && err == nil {
+		sent()
 	}
 	return n, err
 }

@@ -45,14 +45,14 @@ func (g *Guard) Stop() {
 	delete(g.c.guards, g)
 }
 
-// guardSet is the guards that have not ended. It has no mutex. Conn.mu guards the one
+// guardSet has the guards that have not ended. It has no mutex. Conn.mu guards the one
 // of a Conn.
 type guardSet map[*Guard]struct{}
 
-// losses are the guards that have ended, and why. The zero value is ready to use.
+// losses records the guards that have ended, and why. The zero value is ready to use.
 type losses struct{ reasons map[*Guard]error }
 
-// end takes a guard out of the set and notes why.
+// end removes a guard from the set and records the reason.
 func (s guardSet) end(g *Guard, reason error, lost *losses) {
 	if lost.reasons == nil {
 		lost.reasons = make(map[*Guard]error)

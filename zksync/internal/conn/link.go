@@ -50,7 +50,7 @@ type link struct {
 	last   handshake        // the last good one
 }
 
-// handshake is what the first answer on a connection says.
+// handshake is the content of the first answer on a connection.
 type handshake struct {
 	session int64
 	timeout time.Duration
@@ -168,7 +168,7 @@ func (l *link) idle() time.Duration {
 	return time.Since(l.active)
 }
 
-// touch notes that the client's loop moves.
+// touch records that the client's loop moves.
 func (l *link) touch() {
 	l.mu.Lock()
 	l.active = time.Now()

@@ -7,17 +7,17 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// outbox tells when creates are sent. A call of the client returns with the answer
-// only. Whoever wants creates to reach the servers in an order, and not to wait for
-// each answer, has to know when one has been sent. The zero value is empty.
+// outbox reports when creates are sent. A call of the client returns only with the
+// answer. A caller that sends creates in a certain order without waiting for each answer
+// has to know when one has been sent. The zero value is empty.
 type outbox struct {
 	waits atomic.Int32
 	paths sync.Map // of creates: a func()
 }
 
-// Sent has f called when a create of the path has been written to a connection, until
-// forget is called. f must not block. For a client of the program's, whose connection
-// is its own, f is never called.
+// Sent arranges for f to be called each time a create of the path has been written to a
+// connection, until forget is called. f must not block. With a client that belongs to the
+// program f is never called, because the Conn does not see that client's connections.
 func (c *Conn) Sent(path string, f func()) (forget func()) {
 	o := &c.outbox
 	o.paths.Store(path, f)
@@ -28,9 +28,9 @@ func (c *Conn) Sent(path string, f func()) (forget func()) {
 	}
 }
 
-// told returns who waits for a request to be sent, or nil. payload is the request's
-// frame.
-func (o *outbox) told(op wire.Op, payload []byte) func() {
+// waiter returns the function to call when a request has been sent, or nil. payload is
+// the request's frame.
+func (o *outbox) waiter(op wire.Op, payload []byte) func() {
 	if op != wire.OpCreate || o.waits.Load() == 0 {
 		return nil
 	}
@@ -40,6 +40,6 @@ func (o *outbox) told(op wire.Op, payload []byte) func() {
 	}
 	d := wire.NewDecoder(body)
 	f, _ := o.paths.Load(d.String())
-	told, _ := f.(func())
-	return told
+	sent, _ := f.(func())
+	return sent
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Outcome is what an error says about its request.
+// Outcome classifies a request by its error.
 type Outcome int
 
 const (

@@ -14,7 +14,7 @@ type prober struct {
 	gaveUp     bool      // that connection was given up because of them
 }
 
-// view is what a prober decides from.
+// view is the input for the decision of a prober.
 type view struct {
 	now   time.Time
 	clock quorumClock
@@ -23,7 +23,7 @@ type view struct {
 	nodes bool   // there are nodes to check
 }
 
-// step is what a prober decides.
+// step is the decision of a prober.
 type step struct {
 	probe bool          // begin a round
 	cut   bool          // give the connection up
@@ -69,7 +69,7 @@ func (p prober) next(v view) (prober, step) {
 	return p, do
 }
 
-// await notes that the answers are awaited on the connection in view from now on.
+// await records that the answers are now awaited on the connection in view.
 func (p prober) await(v view) prober {
 	p.waitEpoch, p.waitSince, p.gaveUp = v.epoch, v.now, false
 	return p

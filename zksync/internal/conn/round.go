@@ -71,7 +71,7 @@ func (c *Conn) probePart(part []string, found *atomic.Int32) bool {
 	return true
 }
 
-// unreadable is the guarded nodes that the session may not read. The zero value is
+// unreadable has the guarded nodes that the session may not read. The zero value is
 // empty.
 type unreadable struct {
 	mu    sync.Mutex // no other mutex is taken while it is held

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// State is what is known of the connection at a moment.
+// State is the state of the connection at a moment.
 type State struct {
 	Session int64  // the session that exists, or may still exist; 0: none
 	Epoch   uint64 // counts TCP connections with a session

@@ -68,7 +68,7 @@ func (c *Conn) Watch(path string) (*Watch, error) {
 	return c.watch(watchKey{path: path})
 }
 
-// WatchChildren is Watch for the names below path. The client may lose its event
+// WatchChildren does the same as Watch for the names below path. The client may lose its event
 // over a reconnect (conn.go:614), but here the watch ends with the connection.
 func (c *Conn) WatchChildren(path string) (*Watch, error) {
 	return c.watch(watchKey{path: path, children: true})
@@ -136,7 +136,7 @@ func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, e
 	return data, stat, nil, err
 }
 
-// childrenOf is dataOf for the names below a node.
+// childrenOf reads the names below a node, and sets a watch on them if watch is true.
 func childrenOf(zc *zk.Conn, path string, watch bool) (names []string, stat *zk.Stat, events <-chan zk.Event, err error) {
 	if watch {
 		return zc.ChildrenW(path)

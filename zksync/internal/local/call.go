@@ -19,27 +19,27 @@ const (
 	Permit    = znode.Permit    // of a semaphore
 )
 
-// Want is what a call asks for. It is a plain value.
+// Want describes what a call asks for. It is a plain value.
 type Want struct {
 	Kind    Kind
-	Owner   string // for whom: a token, "" is nobody
-	Weight  int64  // of a permit; 0 waits for the calls before it and takes nothing
-	Limit   int64  // of a permit: how many there are, as this call knows
-	Handle  bool   // the caller sees the fence: the ticket serves nobody else
+	Owner   string // the token of the owner; "" means no owner
+	Weight  int64  // of a permit; with 0 the call waits for those before it and takes nothing
+	Limit   int64  // of a permit: the number of permits, according to this call
+	Handle  bool   // the caller sees the fence, so that the ticket serves nobody else
 	Try     bool   // the call does not wait
-	Must    bool   // the call has no error to return: Shutdown leaves it alone
-	Strict  bool   // permits of another limit before the call's are an error
+	Must    bool   // the call has no error to return, so that Shutdown does not end it
+	Strict  bool   // fail if permits of another limit are before the call's
 	Handoff int    // how many calls in a row a ticket may serve while others wait elsewhere
 }
 
-// plain reports whether the caller can't tell which node it is served by, so that
-// the node may serve other calls before and after.
+// plain reports whether the caller can't observe which node serves it, so that the
+// node may serve other calls before and after.
 func (w *Want) plain() bool { return !w.Handle && !w.Try && w.Handoff > 0 }
 
 // shares reports whether the call may be served together with other readers.
 func (w *Want) shares() bool { return w.Kind == Read && w.plain() && w.Owner == "" }
 
-// size is the number of levels of a call without a handle.
+// size returns the number of levels of a call without a handle.
 func (w *Want) size() int64 {
 	if w.Kind == Permit {
 		return w.Weight
@@ -47,23 +47,24 @@ func (w *Want) size() int64 {
 	return 1
 }
 
-// Name is what a node says of the call that it serves. It is a plain value; the zero
-// value names nobody.
+// Name is the description of a call in the data of the node that serves it. It is a
+// plain value; the zero value names nobody.
 type Name struct {
 	OwnerID, Owner string
 	Trace          string // a traceparent
 }
 
-// Caller is the side of a call that knows the program.
+// Caller connects a call with the program.
 type Caller interface {
-	// Blocked tells whom the call waits for, in the call's goroutine.
+	// Blocked gets the node that the call waits for. It runs in the call's goroutine.
 	Blocked(Peer)
-	// Ended notes how the holding that began with this call has ended: with a loss,
-	// or by nil, after it was asked back or not. It is called with the lock's mutex
-	// held, and calls nothing of the program's: what it returns does, if not nil.
+	// Ended records how the holding that began with this call has ended: with a
+	// loss, or with nil after a release. revoked reports whether the lock was asked
+	// back before. Ended is called with the lock's mutex held and calls no function of
+	// the program; the function that it returns does so, if it is not nil.
 	Ended(why error, revoked bool, held time.Duration) func()
-	// Releasing tells that the deletion of the holding's node begins. What it returns
-	// tells how that ended.
+	// Releasing is called when the deletion of the holding's node begins. The
+	// function that it returns is called with the result.
 	Releasing() func(error)
 }
 
@@ -76,43 +77,43 @@ type Call struct {
 	Terms *Terms
 	Name  Name
 
-	// What has come of it, for the caller to read once Acquire has returned.
+	// The result, which the caller may read once Acquire has returned.
 	Handle    *Handle // if one was wanted
-	Contended bool    // it had to wait for somebody
+	Contended bool    // it had to wait
 	Handed    bool    // its node had served another call before
 	Position  int     // in line when it failed; 0: not known
 	Node      string
 
-	group   *group  // while it waits
+	group   *group  // to which it belongs while it waits
 	index   int     // in group.calls
-	holder  *Holder // that it was granted
-	err     error   // that ended its wait
+	holder  *Holder // the holder that serves it; nil: not granted
+	err     error   // the error that ended its wait
 	ready   chan struct{}
-	waits   bool          // in the line
-	granted bool          // and taken
-	enters  bool          // its owner's holder
-	ahead   *Holder       // the holder of its own session that it met
-	told    *Peer         // the newest word of whom it waits for
-	news    chan struct{} // told is new; nil: nobody wants to know
+	waits   bool          // it is in the line
+	granted bool          // it has taken its grant
+	enters  bool          // it enters the holder of its owner
+	ahead   *Holder       // the holder of its own session that it found
+	peer    *Peer         // the node that it waits for, as last reported
+	news    chan struct{} // signals a new peer; nil: the caller does not listen
 }
 
-// First returns the caller whose call began the holding that this one was granted:
-// that of another call if several share it, or an owner entered again.
+// First returns the caller of the call that began this call's holding. That is another
+// call if several share the holding, or if an owner entered again.
 func (c *Call) First() Caller { return c.holder.first.Caller }
 
-// Held returns the full path of the node of the holding that the call was granted.
+// Held returns the full path of the node that serves the call.
 func (c *Call) Held() string { return c.holder.ticket.e.Node() }
 
-// Granted reports whether the call has a holder: a call for no permits has none.
+// Granted reports whether the call has a holder. A call for no permits has none.
 func (c *Call) Granted() bool { return c.holder != nil }
 
-// group is the calls that one ticket will serve together: a single call, or
+// group holds the calls that one ticket will serve together: a single call, or
 // readers that share.
 type group struct {
-	*Want  // of the call that made it
+	*Want  // of the first call
 	calls  []*Call
-	first  [1]*Call // calls begins with, so that a single call takes no memory for them
-	ticket *Ticket  // that will serve it; nil: none yet, or that of the present holder
+	first  [1]*Call // the start of calls, so that a single call needs no further memory
+	ticket *Ticket  // the ticket that will serve it; nil: none yet, or that of the present holder
 	front  bool     // it may stand in ZooKeeper's line
 	adds   bool     // of a permit in front: its node adds to what stands in the line
 	elem   *list.Element

@@ -11,14 +11,14 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// Cleaner has every entry from before its first request until its nodes are known to
-// be gone.
+// Cleaner records every entry from before its first request until its nodes are known
+// to be gone.
 type Cleaner struct {
 	t       *Table
 	pending atomic.Int64 // nodes whose deletion is not confirmed
 
 	mu      sync.Mutex
-	entries map[*queue.Entry]struct{} // guarded by mu; with nodes in ZooKeeper, or on the way
+	entries map[*queue.Entry]struct{} // guarded by mu; those that have nodes in ZooKeeper, or may have
 	refused refusals                  // guarded by mu
 	changed chan struct{}             // guarded by mu; closed and replaced when an entry goes
 }
@@ -27,21 +27,21 @@ func (c *Cleaner) init(t *Table) {
 	c.t, c.entries, c.changed = t, make(map[*queue.Entry]struct{}), make(chan struct{})
 }
 
-// PendingNodes is the number of nodes whose deletion is not confirmed yet.
+// PendingNodes returns the number of nodes whose deletion is not confirmed yet.
 func (c *Cleaner) PendingNodes() int64 { return c.pending.Load() }
 
-// track notes an entry before its first request.
+// track records an entry before its first request.
 func (c *Cleaner) track(e *queue.Entry) {
 	c.mu.Lock()
 	c.entries[e] = struct{}{}
 	c.mu.Unlock()
 }
 
-// expect counts a deletion as soon as it is clear that it will come.
+// expect counts a deletion from the decision to delete on.
 func (c *Cleaner) expect() { c.pending.Add(1) }
 
-// begin tells of a deletion that was expected; settled counts and tells that it is
-// over.
+// begin reports the start of an expected deletion to the observer. settled reports the
+// end and counts the deletion as done.
 func (c *Cleaner) begin() { c.t.Observer.Pending(1) }
 
 func (c *Cleaner) settled() {
@@ -49,8 +49,8 @@ func (c *Cleaner) settled() {
 	c.t.Observer.Pending(-1)
 }
 
-// remove deletes an entry's nodes, however long that takes. The caller has expected
-// it.
+// remove deletes an entry's nodes, however long that takes. The caller must have called
+// expect.
 func (c *Cleaner) remove(e *queue.Entry) error {
 	c.begin()
 	err := e.Remove()
@@ -63,8 +63,8 @@ func (c *Cleaner) remove(e *queue.Entry) error {
 	return err
 }
 
-// chase asks again and again what became of an attempt to stand in line that the
-// servers refuse to tell of: until they tell, its session is over, or the
+// chase repeats Remove for an attempt to stand in line whose outcome the servers refuse
+// to report. It stops when they report it, when the session is over, or when the
 // connection is closed.
 func (c *Cleaner) chase(e *queue.Entry) {
 	tick := time.NewTicker(max(c.t.Conn.Timeout(), time.Second))
@@ -83,8 +83,8 @@ func (c *Cleaner) chase(e *queue.Entry) {
 	}
 }
 
-// forget takes out an entry whose nodes are known to be gone, or that can't be
-// deleted. After conn.ErrClosed it stays, for Left to name.
+// forget removes an entry whose nodes are known to be gone or can't be deleted. After
+// conn.ErrClosed the entry stays, so that Left returns its nodes.
 func (c *Cleaner) forget(e *queue.Entry, err error) {
 	defer c.settled()
 	switch {
@@ -101,8 +101,8 @@ func (c *Cleaner) forget(e *queue.Entry, err error) {
 	c.mu.Unlock()
 }
 
-// Cleaned waits until every entry's nodes are known to be gone. It is false if limit
-// comes first, or the connection or the program's client is closed for good.
+// Cleaned waits until the nodes of all entries are known to be gone. It returns false
+// if limit fires first, or if the connection or the program's client is closed.
 func (c *Cleaner) Cleaned(limit <-chan time.Time) bool {
 	for {
 		c.mu.Lock()
@@ -123,8 +123,9 @@ func (c *Cleaner) Cleaned(limit <-chan time.Time) bool {
 	}
 }
 
-// Left returns what is not known to be gone: nodes, what may have been made, with a
-// number after the name, and nodes of a session that ZooKeeper has refused to delete.
+// Left returns what is not known to be gone: nodes, the paths of nodes that may have
+// been made (they lack the sequence), and the nodes of a session that ZooKeeper has
+// refused to delete.
 func (c *Cleaner) Left(session int64) (nodes, open, refused []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,8 +140,8 @@ func (c *Cleaner) Left(session int64) (nodes, open, refused []string) {
 // maxRefused bounds the memory for nodes that ZooKeeper refuses to delete.
 const maxRefused = 100
 
-// refusals are nodes of one session that ZooKeeper has refused to delete: they go
-// with it. The zero value is empty.
+// refusals records nodes of one session that ZooKeeper has refused to delete. They
+// vanish with the session. The zero value is empty.
 type refusals struct {
 	session int64
 	nodes   []string
@@ -156,7 +157,7 @@ func (r *refusals) add(session int64, nodes []string) {
 	r.nodes = append(r.nodes, nodes[:min(len(nodes), maxRefused-len(r.nodes))]...)
 }
 
-// of returns those of a session.
+// of returns the nodes of a session.
 func (r *refusals) of(session int64) []string {
 	if r.session != session {
 		return nil

@@ -1,18 +1,18 @@
 // Package local is the half of a lock that lives in this process: which calls wait for
 // the lock here, which hold it, and which node in ZooKeeper's line serves whom.
 //
-//	zksync.Mutex ...      a call: what it wants, and whom to tell
+//	zksync.Mutex ...      a call: what it wants, and what to report to the program
 //	      |
 //	    Table             the locks of a session that are in use
 //	      |
-//	    Lock              a mutex, and the hands that act: goroutines, requests, watches
+//	    Lock              a mutex, and the hands: goroutines, requests, watches
 //	      |
-//	    line              decides, and does nothing else
+//	    line              only decides
 //	      :
 //	  queue.Entry         a node in ZooKeeper's line
 //
-// The line is a plain data structure: it knows no mutex, time, context, request or
-// function of the program. It is told what has happened, and calls its hands.
+// The line is a plain data structure: it uses no mutex, time, context, request or
+// function of the program. Its methods report events to it, and it calls its hands.
 //
 // The words:
 //
@@ -20,17 +20,17 @@
 //     single call, or readers that share.
 //   - A holder has the lock, from a grant until as many levels and handles have been
 //     given back as were taken, or until its loss.
-//   - A ticket is a node of ours in ZooKeeper's line, with all that is known of it.
-//     It outlives the call that it was made for.
+//   - A ticket is a node of this session in ZooKeeper's line, with all that is known of
+//     it. It outlives the call that it was made for.
 //   - A level is one taking of the lock without a handle; a permit's weight is its
 //     levels. A handle shows the fence of the node, which then serves nobody else.
 //   - A hand-over gives the ticket of a holder to the next group without a turn in
 //     ZooKeeper's line. Its budget bounds how many may follow each other while
 //     somebody waits elsewhere.
-//   - The front is the groups that may hold next: the first one, the readers that
+//   - The front consists of the groups that may hold next: the first one, the readers that
 //     follow a reader, or the permits that could be granted together. Only they have
 //     tickets.
-//   - The cleaner has every entry until its nodes are known to be gone.
+//   - The cleaner records every entry until its nodes are known to be gone.
 //
 // What always holds:
 //
@@ -41,14 +41,15 @@
 //   - Each group in front has a ticket, or waits for the holder's. Each ticket on its
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
-//   - Lost levels are given back first, then the oldest that reads, or the newest permit.
-//   - A call is answered once, and nobody who came earlier and can't be beside it
-//     waits longer. A grant that races with the end of its call is undone, and the next
-//     call is woken, before Acquire returns.
+//   - Lost levels are given back first, then those of the oldest reader or the newest
+//     permit.
+//   - A call is answered once, and not before an earlier call that can't hold beside it.
+//     A grant that races with the end of its call is undone, and the next call is woken,
+//     before Acquire returns.
 //   - A lost holder that was alone keeps its place in this process until its levels
-//     have been given back, and holds up nobody elsewhere.
-//   - When holders are lost, the contexts of all end first. The deletion of a node, and
-//     whatever the program is told, comes after that.
+//     have been given back, and blocks no other process.
+//   - When holders are lost, the contexts of all end first. The deletion of nodes
+//     and all reports to the program come after that.
 //   - A lock is in the table as long as a call, a holder or a goroutine uses it.
 //
 // The tests play random programs against the line, and explore small worlds to the

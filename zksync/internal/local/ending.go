@@ -9,15 +9,15 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
-// How calls end without the lock, and holders by a loss.
+// This file ends calls without the lock, and holders by a loss.
 
-// abandon takes a call out that ends without the lock. What it was granted
-// meanwhile is given back, and whoever is next is woken.
+// abandon removes a call that ends without the lock. If the call was granted
+// meanwhile, abandon gives the grant back and wakes the next call.
 func (l *Lock) abandon(c *Call) {
 	l.mu.Lock()
 	if c.group == nil {
 		l.mu.Unlock()
-		if c.err == nil && c.holder != nil { // none of a call for no permits
+		if c.err == nil && c.holder != nil { // a call for no permits has no holder
 			l.Undo(c)
 		}
 		return
@@ -32,11 +32,11 @@ func (l *Lock) abandon(c *Call) {
 	}
 }
 
-// note notes where a call stands, with so many calls before its group, for the error that
-// it ends with.
+// note records the position of a call, with before calls ahead of its group, for the
+// error that ends the call.
 func (l *Lock) note(c *Call, before int) {
 	if c.Kind == Permit && c.Weight == 0 {
-		return // it stands nowhere
+		return // it has no position
 	}
 	c.Position = l.position(c, before)
 	if t := l.ticketFor(c); t != nil {
@@ -44,7 +44,7 @@ func (l *Lock) note(c *Call, before int) {
 	}
 }
 
-// noted returns all calls that wait, in order, with where each of them stands.
+// noted returns all waiting calls in order, each with its position recorded.
 func (l *Lock) noted() (calls []*Call) {
 	for g := l.line.first(); g != nil; g = l.line.next(g) {
 		before := len(calls)
@@ -56,8 +56,7 @@ func (l *Lock) noted() (calls []*Call) {
 	return calls
 }
 
-// ticketFor returns the ticket that stands for a call that waits, or for those before
-// it.
+// ticketFor returns the ticket of a waiting call, or that of the first call before it.
 func (l *Lock) ticketFor(c *Call) *Ticket {
 	if t := c.group.ticket; t != nil {
 		return t
@@ -68,8 +67,9 @@ func (l *Lock) ticketFor(c *Call) *Ticket {
 	return nil
 }
 
-// position is where a call stands that waits: behind those before its group here, and
-// behind those before the first of us elsewhere; 0 as long as that is not known.
+// position returns the position in line of a waiting call: the position of this
+// process's first node plus the calls before the call's group here. It returns 0 if the
+// node's position is not known yet.
 func (l *Lock) position(c *Call, before int) int {
 	n := 1
 	t := l.ticketFor(c)
@@ -84,7 +84,7 @@ func (l *Lock) position(c *Call, before int) int {
 	return n + before
 }
 
-// Undo gives back what a call was granted that ends with an error.
+// Undo gives back the grant of a call that ends with an error.
 func (l *Lock) Undo(c *Call) {
 	h := c.holder
 	c.holder = nil
@@ -95,7 +95,7 @@ func (l *Lock) Undo(c *Call) {
 	switch {
 	case h.over():
 		l.mu.Unlock()
-		return // lost meanwhile, and free already
+		return // lost meanwhile, and already free
 	case c.Want.Handle:
 		if c.Handle.ended != nil {
 			l.mu.Unlock()
@@ -115,13 +115,13 @@ func (l *Lock) Undo(c *Call) {
 	}
 }
 
-// refuse ends the waits that can be told with err; with all, every wait, and has the
-// holders be lost by it.
+// refuse ends, with err, the waits of calls that can return an error. If all is set, it
+// ends every wait, and all holders lose the lock with err.
 func (l *Lock) refuse(all bool, err error) deferred {
 	l.mu.Lock()
 	for _, c := range slices.Backward(l.noted()) {
 		if c.group == nil || !all && c.Must {
-			continue // answered meanwhile, or not to be told
+			continue // answered meanwhile, or without an error to return
 		}
 		c.err = err
 		l.line.quit(c)
@@ -135,7 +135,7 @@ func (l *Lock) refuse(all bool, err error) deferred {
 	return l.unlock()
 }
 
-// live returns the holders that are not lost.
+// live returns the holders that have not lost the lock.
 func (l *Lock) live() (all []*Holder) {
 	for e := l.line.held.Front(); e != nil; e = e.Next() {
 		if h := e.Value.(*Holder); h.lost == nil {
@@ -157,21 +157,22 @@ func (l *Lock) sessionOver() deferred {
 	return l.unlock()
 }
 
-// lose ends a holder because the lock is lost.
+// lose ends a holder that has lost the lock.
 func (l *Lock) lose(h *Holder, why error) { l.loses(h, why).run() }
 
-// loses is lose but for what had to wait, which it returns.
+// loses does the same as lose, but returns the deferred work instead of running it.
 func (l *Lock) loses(h *Holder, why error) deferred {
 	l.mu.Lock()
 	l.line.lose(h, why)
 	return l.unlock()
 }
 
-// lost is told by the line of a loss: it ends the handles, and has the program told.
+// lost ends the handles of a holder that the line reports as lost, and defers the
+// calls that report the loss to the program.
 func (l *Lock) lost(h *Holder) {
 	why := h.lost
 	if st, _ := l.t.Conn.State(); errors.Is(why, conn.ErrNodeGone) && st.Session != h.ticket.e.Session() {
-		why = conn.ErrSessionOver // which is why it is gone
+		why = conn.ErrSessionOver // the reason why the node is gone
 	}
 	h.lost = l.t.Observer.Lost(why)
 	l.t.Losses.Add(1)
@@ -184,8 +185,8 @@ func (l *Lock) lost(h *Holder) {
 	}
 	h.open = nil
 	later := func(f func()) { l.todo.rest = append(l.todo.rest, func() { l.t.Observer.Later(f) }) }
-	if told := h.first.Ended(h.lost, h.revoked, time.Since(h.start)); told != nil {
-		later(told)
+	if ended := h.first.Ended(h.lost, h.revoked, time.Since(h.start)); ended != nil {
+		later(ended)
 	}
 	if h.levels > 0 {
 		node, err := h.ticket.e.Node(), h.lost
@@ -193,14 +194,14 @@ func (l *Lock) lost(h *Holder) {
 	}
 }
 
-// Abort ends the wait of a call whose goroutine has left it in a panic.
+// Abort ends the wait of a call whose goroutine panicked.
 func (l *Lock) Abort(c *Call) {
 	if c.waits {
 		l.left(c)
 	}
 }
 
-// Settle ends a call: what it was granted is kept, or given back.
+// Settle ends a call. It gives the grant back unless kept is set.
 func (l *Lock) Settle(c *Call, kept bool) {
 	switch {
 	case c.holder == nil:

@@ -1,11 +1,11 @@
 package local
 
-// turn gives the lock to those whom a ticket serves, now that its turn has come. A
-// ticket that has left meanwhile serves nobody. If it finds that holders have lost the
-// lock it grants nothing, and has to be called again once they have been told.
+// turn grants the lock to the group of a ticket whose turn has come. A ticket that has
+// left meanwhile serves nobody. If turn finds that holders have lost the lock, it grants
+// nothing and returns true: the caller must report these losses and call turn again.
 func (l *line) turn(t *Ticket) (again bool) {
 	for h := l.contradicted(t); h != nil && t.moving; h = l.contradicted(t) {
-		l.lose(h, errGone) // two can't be first: its node is gone
+		l.lose(h, errGone) // its node must be gone, since two can't be first
 		again = true
 	}
 	if again {
@@ -23,7 +23,7 @@ func (l *line) turn(t *Ticket) (again bool) {
 	return false
 }
 
-// contradicted returns a live holder that can't be while it is the turn of t.
+// contradicted returns a live holder that can't exist while it is the turn of t.
 func (l *line) contradicted(t *Ticket) *Holder {
 	if h := l.single; h != nil {
 		if h.lost == nil && h.ticket != t {
@@ -59,14 +59,14 @@ func (l *line) grant(t *Ticket) {
 	t.used = true
 }
 
-// admit serves a call on a holder.
+// admit adds a call to a holder and answers the call.
 func (l *line) admit(h *Holder, c *Call) {
 	h.admit(&c.Want)
 	c.holder = h
 	l.answer(c)
 }
 
-// newHolder makes a holder on a ticket, for a call and those that are served with it.
+// newHolder makes a holder with a ticket for a call and the calls of its group.
 func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, first: c}
 	t.holder = h
@@ -87,7 +87,7 @@ func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	return h
 }
 
-// discard takes a holder out.
+// discard removes a holder from the line.
 func (l *line) discard(h *Holder) {
 	l.held.Remove(h.elem)
 	if h.lost == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// Handle is what a holder can look at: fence, node, and whether the lock is lost. It
-// is filled in when its call is granted.
+// Handle shows a holding to the program: its fence, its node, and whether the lock is
+// lost. It is filled in when its call is granted.
 type Handle struct {
 	l       *Lock
 	h       *Holder
@@ -53,7 +53,7 @@ func (l *Lock) opens(h *Holder, c *Handle) {
 		h.looked = make([]bool, len(nodes))
 	}
 	for i, node := range nodes {
-		if !h.looked[i] { // else who looks since an earlier handle goes on
+		if !h.looked[i] { // else look still runs since an earlier handle
 			h.looked[i] = true
 			go l.look(h, i, node)
 		}
@@ -68,10 +68,10 @@ func (h *Holder) unguard() {
 }
 
 // look keeps a watch on the node with index i while there are handles: after each
-// event and each reconnect it is set again, by a read that shows what has changed.
-// One at a time does so for a node, since a watch can't be taken back: it stays,
-// and is followed, between one handle and the next. It is not counted in: a watch
-// may be over only after the holder, which is.
+// event and each reconnect it sets the watch again, by a read that shows what has
+// changed. Only one goroutine at a time does so for a node. A watch can't be taken
+// back: it stays and is followed between one handle and the next. The goroutine is not
+// counted as a user of the lock, because a watch may end only after the holder.
 func (l *Lock) look(h *Holder, i int, node string) {
 	c := l.t.Conn
 	for {
@@ -79,25 +79,13 @@ func (l *Lock) look(h *Holder, i int, node string) {
 		if _, err := c.Await(context.Background()); err != nil {
 			return // closed for good
 		}
-		l.mu.Lock()
-		done := h.lost != nil || len(h.open) == 0
-		h.looked[i] = !done
-		l.mu.Unlock()
-		if done {
+		if !l.looks(h, i) {
 			return
 		}
 		w, err := c.Watch(node)
 		switch {
 		case err == nil:
-			if znode.IsRevoke(w.Data) {
-				l.askBack(h)
-			}
-			c.After(w, func() {
-				if _, deleted := w.Over(); deleted {
-					l.lose(h, conn.ErrNodeGone)
-				}
-				l.look(h, i, node)
-			})
+			l.watched(h, i, node, w)
 			return
 		case errors.Is(err, zk.ErrNoNode):
 			l.lose(h, conn.ErrNodeGone)
@@ -110,22 +98,43 @@ func (l *Lock) look(h *Holder, i int, node string) {
 		}
 		select { // an error, and still connected
 		case <-time.After(5 * time.Millisecond):
-		case <-changed: // or no more, or closed
+		case <-changed: // no longer connected, or closed
 		}
 	}
 }
 
-// askBack tells the handles that the lock is asked back.
+// looks records and reports whether the node with index i is still to be watched.
+func (l *Lock) looks(h *Holder, i int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h.looked[i] = h.lost == nil && len(h.open) > 0
+	return h.looked[i]
+}
+
+// watched acts on what a new watch has read, and has look continue after its event.
+func (l *Lock) watched(h *Holder, i int, node string, w *conn.Watch) {
+	if znode.IsRevoke(w.Data) {
+		l.askBack(h)
+	}
+	l.t.Conn.After(w, func() {
+		if _, deleted := w.Over(); deleted {
+			l.lose(h, conn.ErrNodeGone)
+		}
+		l.look(h, i, node)
+	})
+}
+
+// askBack records that the lock is asked back, and notifies the handles.
 func (l *Lock) askBack(h *Holder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h.revoked = true // for those who enter later, too
+	h.revoked = true // also for handles opened later
 	for c := range h.open {
 		c.askBack()
 	}
 }
 
-// askBack is called with the lock's mutex held.
+// askBack closes revoked. It is called with the lock's mutex held.
 func (c *Handle) askBack() {
 	if !c.asked {
 		c.asked = true
@@ -133,7 +142,7 @@ func (c *Handle) askBack() {
 	}
 }
 
-// shut ends a handle by its own release.
+// shut ends a handle that is released.
 func (l *Lock) shut(c *Handle, why error) {
 	c.ended = why
 	if c.onEnd != nil {
@@ -143,7 +152,8 @@ func (l *Lock) shut(c *Handle, why error) {
 	c.h.handles--
 }
 
-// OnEnd has f called once when the handle ends, with why: at once, if it has ended.
+// OnEnd arranges for f to be called once, with the reason, when the handle ends: at once
+// if it has ended already.
 func (c *Handle) OnEnd(f func(why error)) {
 	c.l.mu.Lock()
 	ended := c.ended
@@ -179,7 +189,8 @@ func (c *Handle) Err() error {
 	return c.ended
 }
 
-// Release gives the handle back. Its error is that of Err, if it has ended.
+// Release gives the handle back. If it has ended already, Release returns the error of
+// Err.
 func (c *Handle) Release() (Back, error) {
 	if err := c.Err(); err != nil { // the clock is asked, too
 		return Back{}, err

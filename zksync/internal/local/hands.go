@@ -3,164 +3,21 @@ package local
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// The hands of a line. All of them are called with the lock's mutex held, and have a
-// goroutine make the requests.
+// The methods of hands, except stand. They are called with the lock's mutex held, and
+// their requests are made in other goroutines.
 
 var errSuperseded = errors.New("nobody waits for this node")
 
-// stand puts a ticket in ZooKeeper's line for a group.
-func (l *Lock) stand(g *group) *Ticket {
-	c := g.calls[0]
-	ctx, cancel := context.WithCancelCause(context.Background())
-	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try, cancel: cancel, placed: make(chan struct{}), gone: make(chan struct{})}
-	writes := l.t.Writes(l.terms.ACL)
-	by, says := l.payload(c, writes)
-	t.fixed = !writes && (by.name.OwnerID != "" || by.name.Trace != "")
-	order := queue.Order{
-		Places:  l.terms.places(l.name, *g.Want),
-		Data:    says,
-		After:   l.inOrder(g),
-		Strict:  g.Strict,
-		Strange: l.t.Observer.Strange,
-		Stays:   l.t.Observer.Stays,
-		ACL:     l.terms.ACL,
-		Try:     g.Try,
-		Fence:   g.Handle,
-		Blocked: func(b queue.Blocker) { l.blocked(t, b) },
-		Placed:  func() { l.placed(t) },
-		Of:      l,
-	}
-	if g.Kind == Permit {
-		t.sent = make(chan struct{})
-		order.Sent = sync.OnceFunc(func() { close(t.sent) })
-		order.Others = func(wait bool) {
-			l.mu.Lock()
-			l.crowd = crowd{time.Now(), wait}
-			l.mu.Unlock()
-		}
-		limit := g.Limit
-		order.Limits = func(smallest int64) { l.t.Observer.Limits(l.path, limit, smallest) }
-	}
-	t.e = queue.New(l.t.Conn, order)
-	if writes && says != nil {
-		t.pub = &published{l: l, t: t, served: by}
-	}
-	l.t.track(t.e)
-	l.newest = t
-	l.ref(1)
-	go l.stands(ctx, t)
-	return t
-}
-
-// placed notes that a ticket stands in line. Its entry calls it, with no mutex held,
-// at each attempt.
-func (l *Lock) placed(t *Ticket) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	closeOnce(t.placed)
-	if l.there != nil {
-		closeOnce(l.there)
-	}
-}
-
-// closeOnce closes a channel that may be closed already. It needs the lock's mutex.
-func closeOnce(c chan struct{}) {
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
-}
-
-// inOrder has the nodes of permits made in the order of the calls. The request that
-// makes a node waits until the one before has been sent, not for its answer: but for
-// the first one, before which the lock's path may not exist.
-func (l *Lock) inOrder(g *group) func(context.Context) {
-	if g.Kind != Permit {
-		return nil
-	}
-	if l.there == nil {
-		l.there = make(chan struct{})
-	}
-	before, there := l.newest, l.there
-	if before == nil {
-		return nil
-	}
-	return func(ctx context.Context) {
-		for _, c := range [...]chan struct{}{there, before.sent} {
-			select {
-			case <-c:
-			case <-before.placed:
-				return
-			case <-before.gone:
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}
-
-// stands waits for the turn of a ticket in ZooKeeper's line.
-func (l *Lock) stands(ctx context.Context, t *Ticket) {
-	defer l.Leave()
-	err := t.e.Stand(ctx)
-	l.mu.Lock()
-	t.rest()
-	switch {
-	case t.left:
-		l.remove(t)
-	case err != nil:
-		// The node goes first, so that none is left when the call returns.
-		t.left = true
-		l.t.expect()
-		if len(t.e.Left())+len(t.e.Open()) == 0 { // which takes no request
-			l.finish()
-			l.gone(t, l.t.remove(t.e))
-		} else {
-			l.remove(t)
-			l.finish()
-			brief(t.gone)
-		}
-		l.mu.Lock()
-		if t.moving {
-			for _, c := range t.group.calls {
-				c.Position = 1 + l.line.before(t.group)
-			}
-		}
-		l.line.failed(t, err)
-	default:
-		l.turn(t)
-	}
-	l.finish()
-}
-
-// turn tells the line that a ticket's turn has come. Holders that have lost the lock are
-// told before there is another one.
-func (l *Lock) turn(t *Ticket) {
-	for l.line.turn(t) {
-		l.finish()
-		l.mu.Lock()
-	}
-}
-
-// rest notes that no request that moves the ticket is under way.
-func (t *Ticket) rest() {
-	t.cancel(nil)
-	t.cancel = nil
-}
-
-// renew makes a ticket fit to serve another group: its node gets the weight of that,
-// is watched again, and its session is proven alive. If the budget of hand-overs is
-// used up (alone), it fails unless nobody else is in line: then going to the back of
-// the line would change nothing. Whoever gives the lock back waits for the answer as
-// for a deletion's, because the answer says whether the lock had been lost before.
+// renew makes a ticket fit to serve another group: the node gets the group's weight and a
+// new watch, and the session is proven alive. With alone, which means that the budget of
+// hand-overs is used up, renew fails unless nobody else is in line: then going to the back
+// of the line would change nothing. The call that gives the lock back waits for the answer
+// as it would for a deletion, because the answer shows whether the lock was lost before.
 func (l *Lock) renew(t *Ticket, alone bool) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
@@ -169,6 +26,7 @@ func (l *Lock) renew(t *Ticket, alone bool) {
 	go l.renews(ctx, t, alone)
 }
 
+// renews makes the requests of a renewal.
 func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 	defer l.Leave()
 	var err error
@@ -180,6 +38,12 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 		lease, err = t.e.Renew(ctx, alone)
 	}
 	l.mu.Lock()
+	l.renewed(t, lease, err)
+	l.finish()
+}
+
+// renewed decides what becomes of a ticket after its renewal.
+func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	own := t.lease.Own()
 	t.rest()
 	if !t.left && !errors.Is(err, queue.ErrNotAlone) {
@@ -196,9 +60,9 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 		}
 		l.turn(t)
 	case errors.Is(err, queue.ErrNotAlone):
-		// The session goes to the back of the line before it leaves the front:
-		// otherwise the next session might find itself alone meanwhile, and hand the
-		// lock over to its own for longer than it may.
+		// The session goes to the back of the line before it leaves the front.
+		// Otherwise the next session might find itself alone meanwhile, and exceed
+		// its budget of hand-overs.
 		l.newest, l.behind = nil, true
 		l.line.failed(t, nil)
 		l.behind = false
@@ -207,12 +71,11 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 	default:
 		l.line.failed(t, err)
 	}
-	l.finish()
 }
 
-// weight is what a ticket's node is to weigh at this moment: 0 once it does not
-// matter. Permits are given back in parts by several calls at once, which come to
-// the node in any order.
+// weight returns the weight that a ticket's node should have now, or 0 if the node is to
+// be deleted. Several calls may give back parts of a permit at once, and replace the node
+// in any order.
 func (l *Lock) weight(t *Ticket) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,8 +85,8 @@ func (l *Lock) weight(t *Ticket) int64 {
 	return t.weight
 }
 
-// leave has a ticket deleted: at once, or when the request that moves it has come
-// back.
+// leave starts the deletion of a ticket: at once, or when the request that moves it has
+// returned.
 func (l *Lock) leave(t *Ticket) {
 	if t.left {
 		return
@@ -237,13 +100,13 @@ func (l *Lock) leave(t *Ticket) {
 		t.cancel(errSuperseded)
 		return
 	}
-	if t != l.ending { // else vacate sees to it
+	if t != l.ending { // else vacate deletes it
 		l.remove(t)
 	}
 }
 
 // remove deletes the nodes of a ticket that has left and rests, in a goroutine that
-// begins once the contexts of those who have lost the lock have ended.
+// begins once the contexts of lost holders have ended.
 func (l *Lock) remove(t *Ticket) {
 	l.ref(1)
 	l.todo.rest = append(l.todo.rest, func() {
@@ -260,7 +123,7 @@ func (l *Lock) remove(t *Ticket) {
 	})
 }
 
-// gone notes what a deletion came to.
+// gone records the result of a deletion.
 func (l *Lock) gone(t *Ticket, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,11 +131,11 @@ func (l *Lock) gone(t *Ticket, err error) {
 	close(t.gone)
 }
 
-// serves notes whom a ticket serves from now on: its nodes come to say so, and those
-// it serves are told whom it waits for.
+// serves records the group that a ticket serves from now on. The nodes will name one of
+// its calls, and the calls are notified of the node that the ticket waits for.
 func (l *Lock) serves(t *Ticket, g *group) {
 	t.pub.pass(g.calls[0])
-	l.tell(t)
+	l.notify(t)
 }
 
 // answer ends the wait of a call.
@@ -283,7 +146,7 @@ func (l *Lock) answer(c *Call) {
 	close(c.ready)
 }
 
-// granted completes what a call has been granted.
+// granted completes the grant of a call: counters, traces and the handle.
 func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
 		h.start = time.Now()
@@ -297,7 +160,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	if h.shared {
 		h.ticket.pub.joins(c)
 	}
-	h.ticket.peer = nil // what it waited for is gone
+	h.ticket.peer = nil // the node that it waited for is gone
 	if h.kind == Permit {
 		h.ticket.pub.in()
 	}

@@ -7,33 +7,33 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
-// Holder is one holding of the lock: from a grant until as many levels and
+// Holder is one holding of the lock. It lasts from a grant until as many levels and
 // handles have been given back as were taken, or until its loss.
 type Holder struct {
 	ticket  *Ticket
 	kind    Kind
 	owner   string
-	shared  bool  // by readers of nobody in particular
-	handoff int   // budget of the value that took it
+	shared  bool  // readers without an owner share it
+	handoff int   // the hand-over budget of the call that began it
 	levels  int64 // taken without a handle: calls, or permits
 	handles int
 	lost    error
 	taken   bool // of a permit: its call has returned, so that its levels may be given back
 	elem    *list.Element
 
-	// What the lock knows of it. All is guarded by the lock's mutex.
-	first   *Call // that it was granted to
+	// The lock's data about the holder, guarded by the lock's mutex.
+	first   *Call // the call that began it
 	start   time.Time
 	open    map[*Handle]struct{}
-	guard   *conn.Guard // while there are handles
-	looked  []bool      // by node: somebody looks at it; nil before the first handle
-	revoked bool        // asked back
+	guard   *conn.Guard // not nil while there are handles
+	looked  []bool      // for each node: a goroutine or a callback watches it; nil before the first handle
+	revoked bool        // the lock was asked back
 }
 
 // over reports whether everything has been given back.
 func (h *Holder) over() bool { return h.levels == 0 && h.handles == 0 }
 
-// admit adds what a call has asked for.
+// admit adds the level or the handle that a call asks for.
 func (h *Holder) admit(w *Want) {
 	if w.Handle {
 		h.handles++

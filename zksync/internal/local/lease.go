@@ -7,8 +7,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// watch watches the node of a ticket once somebody waits for a hand-over: without the
-// watch the lock could be handed over on a node that somebody has deleted.
+// watch watches the node of a ticket once a call waits for a hand-over. Without the
+// watch the lock could be handed over on a node that another client has deleted.
 func (l *Lock) watch(t *Ticket) {
 	if t.lease.Own() != nil || t.arming {
 		return
@@ -26,7 +26,7 @@ func (l *Lock) watch(t *Ticket) {
 	}()
 }
 
-// follow ends the holder on a ticket when a watch of its lease says that a node was
+// follow ends the holder of a ticket when a watch of its lease reports that a node was
 // deleted.
 func (l *Lock) follow(t *Ticket, lease queue.Lease) {
 	for _, w := range lease.Watches() {
@@ -49,14 +49,14 @@ func (l *Lock) alone(t *Ticket) bool {
 	return t.kind == Permit && l.crowd.nobody(l.t.Conn.Timeout()) || t.e.Alone(t.lease)
 }
 
-// crowd is what the first of a session's permits that waits has seen of the line last.
+// crowd records what the session's first waiting permit saw last of the line.
 type crowd struct {
 	at     time.Time
 	others bool // permits of other sessions wait
 }
 
-// nobody reports whether no permit of another session is known to wait. What was seen
-// counts for T/6, so that an event which gets lost keeps nobody out for long.
+// nobody reports whether no permit of another session is known to wait. An observation
+// counts for T/6, so that a lost event does not keep other sessions out for long.
 func (c crowd) nobody(timeout time.Duration) bool {
 	return !c.others && time.Since(c.at) < timeout/6
 }

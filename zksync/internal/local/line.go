@@ -7,18 +7,18 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// hands act for a line, which decides. They are called with the lock's mutex held,
-// and make no request before it is free.
+// hands carry out what a line decides. They are called with the lock's mutex held and
+// make no request before it is free.
 type hands interface {
 	stand(g *group) *Ticket      // begin to stand in ZooKeeper's line for g
-	renew(t *Ticket, alone bool) // make t fit for another holder, with its weight; alone: or fail if anybody else waits
+	renew(t *Ticket, alone bool) // make t fit for another holder of its weight; if alone, fail if anybody else waits
 	leave(t *Ticket)             // delete the node, or stop waiting with it
-	watch(t *Ticket)             // hear of the node's end, as a hand-over needs
+	watch(t *Ticket)             // watch the node, as a hand-over requires
 	fit(t *Ticket) bool          // t may serve another holder at this moment
 	alone(t *Ticket) bool        // nobody outside this line is known to wait
-	answer(c *Call)              // the wait of c is over
-	serves(t *Ticket, g *group)  // t will serve g, and nobody else
-	lost(h *Holder)              // h is lost: its handles end
+	answer(c *Call)              // end the wait of c
+	serves(t *Ticket, g *group)  // record that t will serve g, and nobody else
+	lost(h *Holder)              // end the handles of h, which has lost the lock
 }
 
 // The errors of a line.
@@ -30,29 +30,29 @@ var (
 // maxStanding bounds how many permits' tickets stand in ZooKeeper's line.
 const maxStanding = 256
 
-// line is who waits for a lock in this process, and who holds it. It decides who is
-// next, which ticket serves whom, and what becomes of a ticket. It knows no mutex,
-// time, context or request: it is told what happened, and calls its hands. The
-// cost of a call is the same however many wait or hold.
+// line records which calls wait for a lock in this process and which hold it. It decides
+// which call is next, which ticket serves which group, and what happens to a ticket. It
+// uses no mutex, time, context or request: its methods report events to it, and it calls
+// its hands. The cost of a method does not depend on how many calls wait or hold.
 type line struct {
 	hands
 
 	waits list.List // of *group, in order
-	edge  *group    // the last of those in front; they may stand in ZooKeeper's line
-	sum   int64     // weights of the permits in front whose nodes add to the line
-	stood int       // how many these are
-	tail  *group    // readers that one who comes now joins
-	count int       // of calls that wait
+	edge  *group    // the last group in front; those in front may stand in ZooKeeper's line
+	sum   int64     // the weights of the permits in front whose nodes add to the line
+	stood int       // the number of these permits
+	tail  *group    // the readers that the next reader joins
+	count int       // the number of waiting calls
 
-	held   list.List            // of *Holder, the oldest first; lost ones with levels included
-	live   int                  // of held, not lost
-	single *Holder              // of held, who holds alone, or has lost that and keeps its place
-	joined *Holder              // of held, the newest that readers share
-	owners map[string][]*Holder // of held, by owner
-	owed   int                  // of held, lost
+	held   list.List            // of *Holder, the oldest first, including lost ones that still have levels
+	live   int                  // the number of those in held that are not lost
+	single *Holder              // the one in held that holds alone, or did so until its loss and keeps its place
+	joined *Holder              // the newest in held that readers share
+	owners map[string][]*Holder // those in held, by owner
+	owed   int                  // the number of those in held that are lost
 	moving int                  // tickets on their way to a turn
 
-	tickets int64 // that were made
+	tickets int64 // the number of tickets made
 }
 
 func (l *line) first() *group {
@@ -62,9 +62,9 @@ func (l *line) first() *group {
 	return nil
 }
 
-// before returns how many calls wait before a group.
+// before returns the number of calls that wait before a group.
 func (l *line) before(g *group) (n int) {
-	if l.count == l.waits.Len() { // one a group: there is no need to look at them
+	if l.count == l.waits.Len() { // each group has one call
 		for e := l.waits.Front(); e != g.elem; e = e.Next() {
 			n++
 		}
@@ -86,7 +86,7 @@ func (l *line) next(g *group) *group {
 	return nil
 }
 
-// join takes a call in. It is served, refused, or waits.
+// join adds a call to the line, which grants it, refuses it, or lets it wait.
 func (l *line) join(c *Call) error {
 	if h := l.joinable(&c.Want); h != nil && l.first() == nil && l.fit(h.ticket) {
 		h.ticket.turns++
@@ -125,12 +125,12 @@ func (l *line) joinable(w *Want) *Holder {
 	return h
 }
 
-// settle moves those who may hold next to the front, and sees to it that each of
+// settle moves the groups that may hold next to the front, and makes sure that each of
 // them has a ticket or waits for the holder's.
 func (l *line) settle() {
 	for g := l.first(); g != nil && g.Kind == Permit && g.Weight == 0; g = l.first() {
 		l.remove(g)
-		l.answerAll(g) // it wanted its turn and nothing else
+		l.answerAll(g) // it asks for nothing but its turn
 	}
 	if l.blocked() {
 		return
@@ -144,7 +144,7 @@ func (l *line) settle() {
 	}
 }
 
-// advance has g, which is in front or comes after it, belong to the front.
+// advance adds g to the front. g is in front already or comes after it.
 func (l *line) advance(g *group) {
 	if g.front {
 		return
@@ -153,8 +153,8 @@ func (l *line) advance(g *group) {
 	l.adds(g, true)
 }
 
-// adds notes whether the node of a permit in front adds to those that stand: not if it
-// is a holder's that is renewed.
+// adds records whether the node of a permit in front adds to the nodes that stand. The
+// renewed node of a holder does not.
 func (l *line) adds(g *group, adds bool) {
 	if g.Kind != Permit || g.adds == adds {
 		return
@@ -168,12 +168,13 @@ func (l *line) adds(g *group, adds bool) {
 	}
 }
 
-// blocked reports whether a lost holder keeps its place here. In ZooKeeper's line
-// nobody stands for this process then: it would hold up the others for nothing.
+// blocked reports whether a lost holder keeps its place here. This process then has no
+// node in ZooKeeper's line, because the node would block the other sessions for nothing.
 func (l *line) blocked() bool { return l.single != nil && l.single.lost != nil }
 
-// admits reports whether g, which comes after the front, belongs to it: the first
-// one, readers after readers, and permits that may be granted together.
+// admits reports whether g, the group after the front, may join the front: the first
+// group may, and so may readers after readers, and permits that could be granted
+// together.
 func (l *line) admits(g *group) bool {
 	switch {
 	case l.edge == nil:
@@ -210,10 +211,10 @@ func (l *line) place(g *group) {
 	l.move(t)
 }
 
-// passes reports whether the lock goes from h, who holds alone, to g without a turn
+// passes reports whether the lock goes from h, which holds alone, to g without a turn
 // when h ends.
 func (l *line) passes(h *Holder, g *group) bool {
-	// Beside a writer's own readers its ticket can't go on: they read on.
+	// The ticket of a writer can't be lent while its own readers go on.
 	return l.held.Len() == 1 && h.ticket.lends(h, g.Want)
 }
 
@@ -229,7 +230,7 @@ func (l *line) move(t *Ticket) {
 	l.moving++
 }
 
-// refresh has a ticket renewed.
+// refresh starts the renewal of a ticket.
 func (l *line) refresh(t *Ticket, alone bool, weight int64) {
 	l.move(t)
 	t.renewed, t.alone, t.weight = true, alone, weight
@@ -237,7 +238,7 @@ func (l *line) refresh(t *Ticket, alone bool, weight int64) {
 	l.renew(t, alone)
 }
 
-// drop takes a ticket out of those on their way.
+// drop removes a ticket from those on their way to a turn.
 func (l *line) drop(t *Ticket) {
 	if t.group != nil {
 		t.group.ticket = nil
@@ -249,7 +250,7 @@ func (l *line) drop(t *Ticket) {
 	}
 }
 
-// remove takes a group out of the line.
+// remove removes a group from the line.
 func (l *line) remove(g *group) {
 	if l.edge == g {
 		l.edge = nil

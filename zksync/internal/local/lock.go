@@ -5,38 +5,38 @@ import (
 	"sync"
 )
 
-// Lock is what all values for one name on one session share: the line, which
-// decides, under a mutex, and the hands that act for it. It exists while somebody
+// Lock is shared by all values for one name on one session. It has the line, guarded by
+// a mutex, and is the hands of the line. It exists while a call, a holder or a goroutine
 // uses it.
 //
 // A goroutine may take Lock.mu and then the table's mutex or the connection's, never
-// the other way round. No request is made under Lock.mu: a request takes as long as
-// the servers are away, and everybody who uses the lock would wait with it.
+// the other way round. No request is made under Lock.mu: a request may take as long as
+// the servers are away, and would block every user of the lock.
 type Lock struct {
 	t    *Table
-	path string // as the program named it
-	name string // in the table: the path in ZooKeeper, or a key for several
-	refs int    // guarded by t.mu: calls, holders, and goroutines of the lock
+	path string // as the program gave it
+	name string // the key in the table: the path in ZooKeeper, or a key for several paths
+	refs int    // guarded by t.mu; the number of calls, holders and goroutines that use the lock
 
-	// Of whoever was first to use the idle lock, who have been heeded since, if
-	// bound. Written with both mutexes held, and read with one of them.
+	// If bound, the terms of the first call that used the idle lock, which hold for
+	// all later ones. Written with both mutexes held, and read with one of them.
 	terms Terms
 	bound bool // guarded by t.mu
 
 	mu      sync.Mutex
 	line    line          // guarded by mu
 	counted int           // guarded by mu; holders that refs and the table's Held count
-	behind  bool          // guarded by mu; who leaves does so once newest stands in line
-	newest  *Ticket       // guarded by mu
+	behind  bool          // guarded by mu; a ticket that leaves now waits until newest stands in line
+	newest  *Ticket       // guarded by mu; the ticket made last
 	there   chan struct{} // guarded by mu; closed once a permit's node has been made; nil: no call for permits yet
 	crowd   crowd         // guarded by mu
-	ending  *Ticket       // guarded by mu; of the holder that is ending
-	todo    deferred      // guarded by mu
+	ending  *Ticket       // guarded by mu; the ticket of the holder that is ending
+	todo    deferred      // guarded by mu; runs once mu is free
 }
 
-// deferred is what has to wait until Lock.mu is free, since it runs functions of the
-// program's or takes its time. Of several holders that are lost at once the contexts
-// of all end before the rest is done for any.
+// deferred holds work that must wait until Lock.mu is free, because it calls functions
+// of the program or takes time. When several holders are lost at once, the contexts of
+// all of them end before the rest is done for any of them.
 type deferred struct {
 	ends []func() // end contexts
 	rest []func()
@@ -51,8 +51,7 @@ func (d deferred) run() {
 	}
 }
 
-// finish ends what was begun under the mutex: it counts the holders, and does what
-// had to wait.
+// finish counts the holders, releases the mutex and runs the deferred work.
 func (l *Lock) finish() {
 	if l.line.held.Len() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
 		l.mu.Unlock()
@@ -61,12 +60,12 @@ func (l *Lock) finish() {
 	l.settle()
 }
 
-// settle is a function of its own for the stack of those who wait.
+// settle is not inlined, which keeps the stack of waiting goroutines small.
 //
 //go:noinline
 func (l *Lock) settle() { l.unlock().run() }
 
-// unlock is finish but for what had to wait, which it returns.
+// unlock does the same as finish, but returns the deferred work instead of running it.
 func (l *Lock) unlock() deferred {
 	d := l.todo
 	l.todo = deferred{}
@@ -91,13 +90,13 @@ var (
 	ErrDeadlock = errors.New("the owner would wait for itself")
 )
 
-// Acquire waits for the lock. On success the call has a holder, and its handle if one
-// was wanted. On failure nothing is left, but what could not be deleted yet, which the
-// cleaner has.
+// Acquire waits for the lock. On success the call has a holder, and a handle if it asked
+// for one. On failure nothing is left except nodes that could not be deleted yet; the
+// cleaner deletes those.
 //
-// From the call of a lock's method down to wait little is kept on the stack, so
-// that a call can wait on the 2 KiB which a goroutine begins with: hence the
-// functions in between that are not inlined, and all that Call carries.
+// The frames from a method of a lock down to wait are small, so that a call can wait on
+// the 2 KiB with which a goroutine starts. That is why some functions in between are not
+// inlined, and why Call has the data of the wait.
 func (l *Lock) Acquire(c *Call) error {
 	for {
 		err := l.join(c)
@@ -115,7 +114,8 @@ func (l *Lock) Acquire(c *Call) error {
 	}
 }
 
-// join puts the call in the line, where it waits, or says at once what becomes of it.
+// join puts the call in the line, where it is granted at once or waits. It returns an
+// error if the call is refused.
 //
 //go:noinline
 func (l *Lock) join(c *Call) error {
@@ -149,8 +149,7 @@ func (l *Lock) join(c *Call) error {
 	return err
 }
 
-// aheadOf returns a holder of this session that keeps the call from the lock, if
-// there is one.
+// aheadOf returns a holder of this session that blocks the call, or nil.
 func (l *Lock) aheadOf(c *Call) *Holder {
 	if l.line.single != nil || !c.Kind.Alone() {
 		return l.line.single
@@ -163,23 +162,23 @@ func (l *Lock) aheadOf(c *Call) *Holder {
 	return nil
 }
 
-// waits notes that the call waits in the line.
+// waits records that the call waits in the line.
 func (l *Lock) waits(c *Call, ahead *Holder) {
 	c.waits = true
 	if ahead != nil {
-		c.ahead, c.Contended, c.told = ahead, true, toldLocal
+		c.ahead, c.Contended, c.peer = ahead, true, ownSession
 	} else if t := c.group.ticket; t != nil && t.peer != nil {
-		c.tell(t.peer)
+		c.notify(t.peer)
 	} else if t == nil {
 		c.Contended = c.Contended || c.Kind == Permit
 		if e := l.line.edge; l.t.Peers && e != nil && e.ticket != nil && e.ticket.peer != nil {
-			l.tellBehind(e.ticket)
+			l.notifyBehind(e.ticket)
 		}
 	}
 	l.t.Waiting.Add(c.counts())
 }
 
-// counts is 1 for a call that counts as one that waits: it is not one for no permits.
+// counts returns 1 if the call counts as waiting, and 0 for a call for no permits.
 func (c *Call) counts() int64 {
 	if c.Kind == Permit && c.Weight == 0 {
 		return 0
@@ -187,7 +186,7 @@ func (c *Call) counts() int64 {
 	return 1
 }
 
-// wait waits in the line.
+// wait waits until the call is answered or its context ends.
 func (l *Lock) wait(c *Call) error {
 	done := c.Ctx.Done()
 	switch {
@@ -205,18 +204,18 @@ func (l *Lock) wait(c *Call) error {
 	}
 }
 
-// over is what has come of a call that was told.
+// over returns the result of a call that was answered.
 //
 //go:noinline
 func (c *Call) over() error {
 	if c.err == nil && c.Ctx.Err() != nil {
-		return ErrDone // granted after the end: given back
+		return ErrDone // it was granted after the end, so that the grant is given back
 	}
 	c.granted = c.err == nil
 	return c.err
 }
 
-// left ends a wait.
+// left ends the wait of a call, and abandons the call unless it was granted.
 //
 //go:noinline
 func (l *Lock) left(c *Call) {
@@ -227,11 +226,11 @@ func (l *Lock) left(c *Call) {
 	}
 }
 
-// admits refuses calls that can't be served.
+// admits returns an error for a call that can't be served.
 func (l *Lock) admits(c *Call) error {
 	switch {
 	case l.t.closed.Load(), l.t.stopped() && !c.Must && l.line.mine(c.Owner, c.Kind) == nil:
-		return ErrRefused // a holder may enter again until it has finished
+		return ErrRefused // only an owner that holds the lock may still enter it
 	case c.Kind == Permit && c.Weight == 0:
 		return l.nothing(c.Terms)
 	case l.idle():
@@ -240,20 +239,20 @@ func (l *Lock) admits(c *Call) error {
 	return l.terms.agrees(c.Terms)
 }
 
-// nothing is admits for a call for no permits, which makes no request and binds the
-// lock to no terms.
+// nothing does the same as admits for a call for no permits, which makes no request and
+// binds the lock to no terms.
 func (l *Lock) nothing(terms *Terms) error {
 	if err := l.partsRefuse(terms); err != nil {
 		return err
 	}
 	if !l.idle() && !l.terms.Permits {
-		return ErrKind // its line is the lock's: whoever waits for it stands in ZooKeeper's, too
+		return ErrKind // the path belongs to a lock, not to a semaphore
 	}
 	return nil
 }
 
-// idle reports whether nobody wants the lock or has it, whatever is left to be
-// cleaned up.
+// idle reports whether no call waits for the lock and no holder has it. Nodes may still
+// have to be deleted.
 func (l *Lock) idle() bool {
 	return l.line.first() == nil && l.line.held.Len() == 0 && l.line.moving == 0
 }

@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// part is a part of a lock in use that has several.
+// part is one part of a lock in use that has several.
 type part struct {
 	l *Lock
-	i int // of the part
+	i int // the index of the part
 }
 
-// Consist notes of which parts the lock consists, while it is in use.
+// Consist records the parts of the lock while it is in use.
 func (l *Lock) Consist(terms *Terms) {
 	t := l.t
 	l.mu.Lock()
@@ -27,7 +27,7 @@ func (l *Lock) Consist(terms *Terms) {
 	}
 }
 
-// scatterLocked takes the parts of a lock that is in use no more out of the table.
+// scatterLocked removes the parts of a lock that is not in use any more from the table.
 func (t *Table) scatterLocked(l *Lock) {
 	if l.terms.Parts == nil {
 		return
@@ -41,7 +41,7 @@ func (t *Table) scatterLocked(l *Lock) {
 	}
 }
 
-// conflict is a call's refusal because another lock is in use for one of its paths.
+// conflict refuses a call because another lock is in use for one of its paths.
 type conflict struct {
 	with *Lock
 	error
@@ -49,8 +49,8 @@ type conflict struct {
 
 func (c *conflict) Unwrap() error { return c.error }
 
-// settles reports whether a call that was refused may try again: the lock that
-// is in its way is idle by now, and bound to no terms.
+// settles reports whether a refused call may try again, because the other lock has
+// become idle and is bound to no terms.
 func (c *conflict) settles() bool {
 	l := c.with
 	l.mu.Lock()
@@ -64,9 +64,8 @@ func (c *conflict) settles() bool {
 	return true
 }
 
-// bind has the lock, which is idle, used on the terms of a call. It returns a
-// conflict if a lock that shares a path with it is used on others, or was until now.
-// It is called with l.mu held.
+// bind binds the idle lock to the terms of a call. It returns a conflict if a lock that
+// shares a path with it is bound to other terms. It is called with l.mu held.
 func (l *Lock) bind(terms *Terms) error {
 	t := l.t
 	t.mu.Lock()
@@ -93,8 +92,8 @@ func (l *Lock) bind(terms *Terms) error {
 	return nil
 }
 
-// partsRefuse returns the conflict of a call on a lock's terms with a part of another
-// lock in use, or nil.
+// partsRefuse returns a conflict if a part of another lock in use contradicts the terms
+// of a call, or nil.
 func (l *Lock) partsRefuse(terms *Terms) error {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
@@ -113,9 +112,9 @@ func (l *Lock) partsRefuseLocked(terms *Terms) error {
 	return nil
 }
 
-// refusesLocked returns a conflict if the lock, which has manners m at a path, is in
-// use on other terms than those of a call, which has theirs at it. It needs the
-// table's mutex.
+// refusesLocked returns a conflict if the lock is in use on other terms than a call's. m
+// and theirs are the manners of the lock and of the call at the path that they share. The
+// caller must hold the table's mutex.
 func (l *Lock) refusesLocked(m *Manners, terms *Terms, theirs *Manners) error {
 	if !l.bound {
 		return nil

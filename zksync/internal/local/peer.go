@@ -9,27 +9,27 @@ import (
 // Peer is the node that a call waits for. It is a plain value.
 type Peer struct {
 	queue.Blocker
-	Ours  *Call     // the call of this session that holds; nil: what the node says is Data
+	Ours  *Call     // the call of this session that holds; nil: Data describes the call
 	Trace string    // of Ours
 	Since time.Time // of Ours: the grant
 }
 
-// toldLocal is the word of a call that met a holder of its own session.
-var toldLocal = new(Peer)
+// ownSession stands for a holder of the call's own session, found when the call came.
+var ownSession = new(Peer)
 
-// tell gives a call that waits the newest word.
-func (c *Call) tell(p *Peer) {
-	if c.told == p {
+// notify records the node that a call waits for, and wakes a caller that listens.
+func (c *Call) notify(p *Peer) {
+	if c.peer == p {
 		return
 	}
-	c.told, c.Contended = p, true
+	c.peer, c.Contended = p, true
 	select {
 	case c.news <- struct{}{}:
-	default: // it has word to read, or does not listen
+	default: // a notification is pending, or the caller does not listen
 	}
 }
 
-// listen is wait for a caller that wants to know whom the call waits for.
+// listen does the same as wait, and calls Blocked each time the peer changes.
 func (l *Lock) listen(c *Call) error {
 	if c.ahead != nil {
 		c.Blocked(l.holderAhead(c))
@@ -42,16 +42,16 @@ func (l *Lock) listen(c *Call) error {
 			return ErrDone
 		case <-c.news:
 			l.mu.Lock()
-			p := c.told
+			p := c.peer
 			l.mu.Unlock()
-			if p != toldLocal { // as was told at first
+			if p != ownSession { // else it was reported first
 				c.Blocked(*p)
 			}
 		}
 	}
 }
 
-// holderAhead describes the holder of its own session that a call met.
+// holderAhead describes the holder of its own session that a call found.
 func (l *Lock) holderAhead(c *Call) Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,12 +67,12 @@ func (l *Lock) holderAhead(c *Call) Peer {
 	return p
 }
 
-// blocked notes whom a ticket waits for, and tells those that it stands for. It is
-// called with no mutex held.
+// blocked records the node that a ticket waits for, and notifies the calls of the
+// ticket. It is called with no mutex held.
 func (l *Lock) blocked(t *Ticket, b queue.Blocker) {
 	if b.Stat.Ctime == 0 && l.t.Peers {
-		// One of several that keep a permit from its turn, none of which is
-		// watched by itself: a read for those who want to know.
+		// It is one of several nodes that block a permit, and none of them is
+		// watched. Read its data for the callers that listen.
 		if data, st, err := l.t.Conn.Get(b.Path); err == nil {
 			b.Data, b.Stat, b.Local = data, *st, st.EphemeralOwner == t.e.Session()
 		}
@@ -80,38 +80,39 @@ func (l *Lock) blocked(t *Ticket, b queue.Blocker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.peer = &Peer{Blocker: b}
-	l.tell(t)
+	l.notify(t)
 }
 
-// tell tells those that a ticket in line stands for, once, whom it waits for. They may
-// have come to the ticket when another call gave up.
-func (l *Lock) tell(t *Ticket) {
+// notify notifies the calls of a ticket in line of the node that the ticket waits for. The
+// calls may have got the ticket when another call gave up.
+func (l *Lock) notify(t *Ticket) {
 	if t.peer == nil || t.group == nil {
 		return
 	}
 	for _, c := range t.group.calls {
-		c.tell(t.peer)
+		c.notify(t.peer)
 	}
 	if l.t.Peers && (t.kind != Permit || t.group == l.line.edge) {
-		l.tellBehind(t)
+		l.notifyBehind(t)
 	}
 }
 
-// tellBehind tells those further back, which have no ticket of their own and wait for
-// the same one. They are told once: a change that each heard of would wake them all.
-func (l *Lock) tellBehind(t *Ticket) {
+// notifyBehind notifies the calls further back, which have no ticket of their own and
+// wait for the same node. It does so once for each call: to report every change would
+// wake all of them each time.
+func (l *Lock) notifyBehind(t *Ticket) {
 	n := l.line.count
 	for e := l.line.waits.Back(); e != nil; e = e.Prev() {
 		g := e.Value.(*group)
 		n -= len(g.calls)
 		news := false
 		for _, c := range g.calls {
-			if c.told != nil {
+			if c.peer != nil {
 				continue
 			}
 			p := *t.peer
 			p.Place += n
-			c.tell(&p)
+			c.notify(&p)
 			news = true
 		}
 		if !news {

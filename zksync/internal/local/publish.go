@@ -11,39 +11,38 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// nameDelay is how long a node may name a call that it does not serve, before it
-// is rewritten; and how long a call has to be served before a rewrite names it.
-// A lock that changes hands faster is not worth a request each time.
+// nameDelay is how long a node may name a call that it does not serve before it is
+// rewritten, and how long a call must be served before a rewrite names it. A lock that
+// changes hands faster is not worth a request each time.
 const nameDelay = 100 * time.Millisecond
 
-// published keeps true what the nodes of a ticket say. They are made to name the call
-// that the ticket stands for. The ticket outlives that call: another one takes its
-// place in line, or the lock is handed over. When the name has been wrong for
-// nameDelay the nodes are rewritten in the background: with the name of the call
-// that is served then, if that has been so for nameDelay, else with no owner and
-// no trace.
+// published keeps the data of a ticket's nodes correct. The nodes are made with the name
+// of the call that the ticket stands for. The ticket outlives that call: another one
+// takes its place in line, or the lock is handed over. When the name has been wrong for
+// nameDelay, the nodes are rewritten in the background: with the name of the call that the
+// ticket serves then, if it has done so for nameDelay, else without an owner and a trace.
 //
-// A permit that waits is not rewritten: a write to its node says that it has got in.
+// A waiting permit is not rewritten: a write to its node means that it has got in.
 //
 // The fields are guarded by the lock's mutex. A nil published does nothing.
 type published struct {
 	l       *Lock
 	t       *Ticket
 	served  served
-	changes int     // of served
-	readers readers // those who share the nodes
-	checks  bool    // a check is on its way
-	late    bool    // of a permit that waits: it is to be checked once it has got in
+	changes int     // the number of changes of served
+	readers readers // the calls that share the nodes
+	checks  bool    // a check is scheduled or runs
+	late    bool    // of a waiting permit: check it once it has got in
 }
 
-// served is whom a ticket serves.
+// served describes the call that a ticket serves.
 type served struct {
 	name  Name
-	since time.Time // it has been so
+	since time.Time // since when it is served
 }
 
-// payload returns whom a ticket made for a call serves, as its nodes say it. Nodes
-// that the session may not write to name nobody who may be followed by another.
+// payload returns the data for nodes made for a call, and the call that they name. Nodes
+// that the session may not write to name no call that another one may follow.
 func (l *Lock) payload(c *Call, writes bool) (by served, says []byte) {
 	if writes || !c.plain() {
 		by.name = c.Name
@@ -55,7 +54,7 @@ func (l *Lock) payload(c *Call, writes bool) (by served, says []byte) {
 	return by, says
 }
 
-// pass notes that the ticket serves a call from now on, and no more whom it served.
+// pass records that the ticket serves a call from now on, in place of the one before.
 func (p *published) pass(c *Call) {
 	if p != nil && (p.served.name.Trace != c.Name.Trace || p.served.name.OwnerID != c.Name.OwnerID) {
 		p.serve(served{name: c.Name, since: time.Now()})
@@ -68,7 +67,7 @@ func (p *published) serve(now served) {
 	p.later(nameDelay)
 }
 
-// in notes that a permit has got in.
+// in records that a permit has got in.
 func (p *published) in() {
 	if p != nil && p.late {
 		p.late = false
@@ -76,7 +75,7 @@ func (p *published) in() {
 	}
 }
 
-// later has the nodes checked after d, unless they will be anyway.
+// later schedules a check of the nodes after d, unless one is scheduled already.
 func (p *published) later(d time.Duration) {
 	if p.t.kind == Permit && p.t.moving {
 		p.late = true
@@ -88,27 +87,22 @@ func (p *published) later(d time.Duration) {
 	}
 }
 
-// inUse reports whether a call or a holder is served by the ticket.
+// inUse reports whether the ticket serves a call or a holder.
 func (t *Ticket) inUse() bool { return t.moving || t.holder != nil }
 
-// check rewrites the nodes if they name whom the ticket does not serve.
+// check rewrites the nodes if they name a call that the ticket does not serve.
 func (p *published) check() {
 	l, t := p.l, p.t
-	l.mu.Lock()
-	if !t.inUse() {
-		p.checks = false
-		l.mu.Unlock()
+	if !p.claim() {
 		return
 	}
-	l.ref(1) // beside that of the call or the holder that is served
-	l.mu.Unlock()
 	defer l.Leave()
 
 	_, err := l.t.Conn.Await(l.t.Conn.Life())
 	l.mu.Lock()
 	now, changes := p.served, p.changes
-	// What the write tells of nodes is told of this holder's, if there is one: its
-	// entry does not stand in line again. That of a waiting call may, at any time.
+	// A write that finds a node gone ends this holder, if there is one: its entry does
+	// not stand in line again. The entry of a waiting call may do so at any time.
 	h := t.holder
 	waits := t.kind == Permit && t.moving
 	l.mu.Unlock()
@@ -122,9 +116,29 @@ func (p *published) check() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.checks = false
+	p.checkAgain(waits, changes, again, err)
+}
+
+// claim counts a check in as a user of the lock, beside the call or the holder that is
+// served. It reports false if there is none: then there is nothing to check.
+func (p *published) claim() bool {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	if !p.t.inUse() {
+		p.checks = false
+		return false
+	}
+	p.l.ref(1)
+	return true
+}
+
+// checkAgain plans the next check, if one is needed, from how the last one went: whether
+// a permit was waiting, the changes that it saw, when it asked to be repeated, and its
+// error.
+func (p *published) checkAgain(waited bool, changes int, again time.Duration, err error) {
 	switch {
-	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !t.inUse():
-	case waits:
+	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.t.inUse():
+	case waited:
 		p.later(nameDelay)
 	case p.changes != changes:
 		p.later(nameDelay - time.Since(p.served.since))
@@ -135,8 +149,8 @@ func (p *published) check() {
 	}
 }
 
-// write writes to the nodes whom they serve. If that is too new to be named they
-// name nobody, and the nodes are to be looked at again after the time returned.
+// write writes the name of the call that the nodes serve. If the call is too new to be
+// named, write removes the old name, and returns the time after which to check again.
 func (p *published) write(now served, h *Holder) (again time.Duration, err error) {
 	obs := p.l.t.Observer
 	name := obs.Says(now.name)
@@ -149,31 +163,34 @@ func (p *published) write(now served, h *Holder) (again time.Duration, err error
 	if stands && bytes.Equal(said, name) {
 		return again, nil
 	}
-	// From here on until the new watch stands nothing is handed over: an event of
-	// this write would hide another one's.
-	watched := p.unwatch(h)
+	// Nothing is handed over from here until the new watch is set: the event of this
+	// write would hide another one.
+	watched, shrunk := p.unwatch(h)
 	if err := p.t.e.Publish(name); err != nil {
 		return 0, err
 	}
-	return again, p.watchAgain(h, watched)
+	return again, p.watchAgain(h, watched, shrunk)
 }
 
-// unwatch takes the watches on its nodes from a holder's ticket, and returns them.
-func (p *published) unwatch(h *Holder) (watched queue.Lease) {
+// unwatch removes the watches from the lease of a holder's ticket, and returns them and
+// the number of times that a part of the ticket was given back.
+func (p *published) unwatch(h *Holder) (watched queue.Lease, shrunk int) {
 	if h == nil {
-		return watched
+		return watched, 0
 	}
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	watched = p.t.lease
 	p.t.lease = p.t.lease.With(queue.Lease{})
-	return watched
+	return watched, p.t.shrunk
 }
 
-// watchAgain watches the nodes of a ticket that may be handed over, in the place of
-// watches that the rewrite has ended or will end. The error is conn.ErrNodeGone if a
-// node does not exist; other failures leave it to the next hand-over to ask.
-func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
+// watchAgain watches the nodes of a ticket that may be handed over, in place of the
+// watches that the rewrite has ended or will end. It returns conn.ErrNodeGone if a node
+// does not exist. After any other failure the next hand-over sets the watch. If a part
+// of the ticket was given back since unwatch, the ticket gets no watch: the new one may
+// be on a node that is about to be replaced, whose end is no loss.
+func (p *published) watchAgain(h *Holder, watched queue.Lease, shrunk int) error {
 	if watched.Own() == nil {
 		return nil
 	}
@@ -181,9 +198,6 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
 	for _, w := range watched.Watches() {
 		l.t.Conn.Spend(w)
 	}
-	l.mu.Lock()
-	shrunk := t.shrunk
-	l.mu.Unlock()
 	lease, err := t.e.Watched()
 	if errors.Is(err, zk.ErrNoNode) {
 		return conn.ErrNodeGone
@@ -192,7 +206,7 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease) error {
 		return nil
 	}
 	l.mu.Lock()
-	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk { // else it is of a node that goes
+	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk {
 		t.lease = t.lease.With(lease)
 	}
 	l.mu.Unlock()

@@ -2,10 +2,10 @@ package local
 
 import "time"
 
-// readers are the traces of calls that read together, on a node that may name any
-// of them that still reads. Their levels have no names: when one is given back it
-// may be anybody's, unless its context tells. So a trace is kept as long as it is
-// certain that its call reads. The zero value is none.
+// readers holds the traces of calls that share a read node, which may name any of them
+// that still reads. A level has no name: when it is given back, only the context of that
+// call can show whose level it was. So a trace is kept as long as its call certainly
+// reads. The zero value is empty.
 type readers map[string]*reader // by trace id
 
 type reader struct {
@@ -14,7 +14,7 @@ type reader struct {
 	calls int
 }
 
-// maxReaders bounds the traces that are kept.
+// maxReaders bounds the number of traces kept.
 const maxReaders = 64
 
 // traceID returns the part of a traceparent that names the trace, or "".
@@ -25,7 +25,7 @@ func traceID(trace string) string {
 	return trace[3:35]
 }
 
-// joins notes that a call reads on the nodes now.
+// joins records that a call now shares the nodes.
 func (p *published) joins(c *Call) {
 	id := traceID(c.Name.Trace)
 	if p == nil || id == "" {
@@ -41,19 +41,20 @@ func (p *published) joins(c *Call) {
 		}
 		p.readers[id] = &reader{trace: c.Name.Trace, since: time.Now(), calls: 1}
 	}
-	if p.served.name.Trace == "" { // else whoever is named reads, too
+	if p.served.name.Trace == "" { // else the named call still reads
 		p.named()
 	}
 }
 
-// leaves notes that a level was given back, in the trace of that id.
+// leaves records that a level was given back by a call of the trace id, if that is
+// known.
 func (p *published) leaves(id string) {
 	if p == nil || !p.l.t.Traces {
 		return
 	}
 	r := p.readers[id]
 	switch {
-	case r == nil: // by whom?
+	case r == nil: // the call is not known
 		clear(p.readers)
 	case r.calls > 1:
 		r.calls--
@@ -63,7 +64,7 @@ func (p *published) leaves(id string) {
 	p.named()
 }
 
-// named has the nodes name a call that is certain to read.
+// named makes the nodes name a call that certainly reads.
 func (p *published) named() {
 	now := served{since: time.Now()}
 	if r := p.readers.choose(p.served.name.Trace); r != nil {
@@ -74,8 +75,8 @@ func (p *published) named() {
 	}
 }
 
-// choose returns a call that is certain to read: the one that is named, or the one
-// that has read longest.
+// choose returns a call that certainly reads: the named one, or the one that has read
+// longest.
 func (rs readers) choose(named string) (longest *reader) {
 	for _, r := range rs {
 		if r.trace == named {

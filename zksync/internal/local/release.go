@@ -1,6 +1,6 @@
 package local
 
-// end is told that levels or a handle of h were given back. It reports whether the
+// end is called after levels or a handle of h were given back. It reports whether the
 // holder has ended.
 func (l *line) end(h *Holder) bool {
 	if !h.over() {
@@ -11,7 +11,7 @@ func (l *line) end(h *Holder) bool {
 	t.holder = nil
 	switch {
 	case h.lost != nil: // its ticket has left
-	case t.moving: // it is being renewed for those who wait
+	case t.moving: // it is being renewed for waiting groups
 	default:
 		if g, now := l.heir(h); g != nil {
 			l.handOver(h, g, now)
@@ -23,8 +23,9 @@ func (l *line) end(h *Holder) bool {
 	return true
 }
 
-// heir returns who gets the ticket of a holder that has ended. Of permits that may be the
-// first one, though another ticket is renewed for it: if it needs not wait for this one.
+// heir returns the group that gets the ticket of a holder that has ended, or nil. now
+// means that the ticket needs no renewal. With permits, that may be the first group even
+// if another ticket is being renewed for it.
 func (l *line) heir(h *Holder) (heir *group, now bool) {
 	g := l.first()
 	if h.kind != Permit {
@@ -38,7 +39,7 @@ func (l *line) heir(h *Holder) (heir *group, now bool) {
 		return g, true
 	}
 	for g != nil && g.ticket != nil && g.ticket.renewed {
-		g = l.next(g) // it gets another one
+		g = l.next(g) // it gets the ticket that is being renewed
 	}
 	if g == nil || !g.front || g.Weight == 0 || g.Weight > h.ticket.weight || !h.ticket.lends(h, g.Want) {
 		return nil, false
@@ -56,7 +57,7 @@ func (l *line) handOver(h *Holder, g *group, now bool) {
 	spare, then := g.ticket, l.next(g)
 	if spare != nil {
 		if t.turns >= budget {
-			l.leave(t) // others may come between now: g stands in line already
+			l.leave(t) // other sessions may have their turn before g, which stands in line already
 			return
 		}
 		l.drop(spare)
@@ -77,12 +78,12 @@ func (l *line) handOver(h *Holder, g *group, now bool) {
 	}
 }
 
-// reuse gives a ticket in line, whose group needs it no more, to the group that came
-// after that one; of permits this one's goes to the next, and so on, so that each
-// moves up. What can't be used leaves.
+// reuse gives a ticket in line, whose group does not need it any more, to the group that
+// came after. With permits, the ticket of that group goes to the next one, and so on, so
+// that each group moves up. A ticket that serves no group leaves.
 func (l *line) reuse(t *Ticket, g *group) {
 	if t.holder != nil {
-		return // it stays under its holder
+		return // its holder keeps it
 	}
 	for ; g != nil && t.serves(g); g = l.next(g) {
 		old := g.ticket
@@ -108,9 +109,9 @@ func (l *line) reuse(t *Ticket, g *group) {
 	l.leave(t)
 }
 
-// lose ends a holder whose node or session is gone. Handles end at once. Levels
-// have nobody to tell: a holder that was alone keeps its place here until they have
-// been given back, others are owed and hold up nobody.
+// lose ends a holder whose node or session is gone. Handles end at once. Levels can't
+// report the loss: a holder that was alone keeps its place here until its levels have
+// been given back. Other lost holders are owed and block nobody.
 func (l *line) lose(h *Holder, why error) {
 	if h.lost != nil || h.over() {
 		return
@@ -140,7 +141,7 @@ func (l *line) lose(h *Holder, why error) {
 	l.settle()
 }
 
-// retreat takes everybody out of ZooKeeper's line.
+// retreat removes all waiting groups from ZooKeeper's line.
 func (l *line) retreat() {
 	for g := l.first(); g != nil && g.front; g = l.next(g) {
 		if t := g.ticket; t != nil {
@@ -153,7 +154,7 @@ func (l *line) retreat() {
 	l.edge = nil
 }
 
-// quit takes out a call that gives up.
+// quit removes a call that gives up.
 func (l *line) quit(c *Call) {
 	g := c.group
 	if g == nil {
@@ -178,9 +179,9 @@ func (l *line) quit(c *Call) {
 	l.settle()
 }
 
-// failed is told that a ticket has ended without a turn. Those who had it made end
-// with err; those for whom it was to be renewed, and all if err is nil, stand in line
-// with another one before it leaves.
+// failed is called when a ticket has ended without a turn. If the ticket was made for its
+// group, the calls end with err. If it was to be renewed for them, or if err is nil, they
+// get another ticket, which stands in line before this one leaves.
 func (l *line) failed(t *Ticket, err error) {
 	if !t.moving {
 		t.renewed = false // for nobody any more, or it has left
@@ -190,7 +191,7 @@ func (l *line) failed(t *Ticket, err error) {
 	l.drop(t)
 	t.renewed = false
 	if t.holder != nil {
-		t.seen = true // nobody else is to try
+		t.seen = true // it must not be tried for another group
 	}
 	if err != nil && !renewed {
 		l.remove(g)
@@ -207,10 +208,11 @@ func (l *line) failed(t *Ticket, err error) {
 	l.settle()
 }
 
-// pays returns the holder of which a level is given back next: what was lost first, then
-// the oldest that reads, or the newest permit. For an owner it is one of the owner's; for
-// nobody it is an owner's only if there is no other. A permit whose call has not returned
-// is nobody's to give back: if the call fails after all, it gives back the whole.
+// pays returns the holder whose level is given back next, among the kinds for which ok is
+// true: first a lost one, then the oldest reader or the newest permit. With an owner it
+// returns only a holder of that owner. Without one it returns an owner's holder only if
+// there is no other. It skips a permit whose call has not returned: if that call fails,
+// it gives the whole permit back itself.
 func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	better := func(h *Holder) bool {
 		o := paid
@@ -233,7 +235,7 @@ func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 			paid = h
 		}
 		if h.kind != Permit && paid.owner == owner && (paid.lost != nil || l.owed == 0) {
-			break // nobody later comes before it
+			break // no later holder comes before it
 		}
 	}
 	return paid

@@ -11,33 +11,33 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
-// Observer is told of what no call returns, and answers for the program. Its
-// functions are called with no mutex held, unless they say otherwise.
+// Observer gets the events that no call returns, and answers questions about the
+// program. Its methods are called with no mutex held, unless they say otherwise.
 type Observer interface {
-	Says(Name) []byte                          // what nodes say that serve such a call; nil: nothing
-	Lost(reason error) error                   // the error that says that a lock is lost
-	Pending(change int)                        // one more node to clean up, or one less
-	Refused(node string, open bool, err error) // ZooKeeper will not delete a node, or not tell whether it is there
+	Says(Name) []byte                          // returns the data of nodes that serve such a call; nil: no data
+	Lost(reason error) error                   // returns the error that reports a loss
+	Pending(change int)                        // one node more to clean up, or one less
+	Refused(node string, open bool, err error) // ZooKeeper refuses to delete a node or, if open, to show whether it exists
 	LostUnseen(path, node string, err error)   // a lock without a handle was lost
-	Limits(path string, limit, smallest int64) // semaphores with several limits are in line
+	Limits(path string, limit, smallest int64) // permits with different limits are in line
 	Strange(parent string, names []string)     // children that look like another recipe's
 	Stays(node string)                         // a node in line that belongs to no session
-	Later(f func())                            // runs f after those before it; may be called with mutexes held
-	Tells(change int)                          // functions of the program's that run elsewhere, which Close waits for
+	Later(f func())                            // runs f after the functions passed before; may be called with mutexes held
+	Running(change int)                        // one function of the program more runs elsewhere, or one less; Close waits for them
 }
 
-// Config is what a table needs to know. It is a plain value.
+// Config configures a table. It is a plain value.
 type Config struct {
 	Conn     *conn.Conn
 	Observer Observer
 	Writes   func([]zk.ACL) bool // whether the session may write to nodes with the access list
-	Peers    bool                // calls want to know whom they wait for
+	Peers    bool                // calls listen for the node that they wait for
 	Traces   bool                // names carry traces
 	// During returns ctx, which ends also with the session.
 	During func(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
-// Table is the locks of a session that are in use.
+// Table has the locks of a session that are in use.
 type Table struct {
 	Config
 	Cleaner
@@ -51,9 +51,9 @@ type Table struct {
 
 	mu       sync.Mutex
 	locks    map[string]*Lock  // guarded by mu; by name
-	parts    map[string][]part // guarded by mu; of the locks of several parts, by path
+	parts    map[string][]part // guarded by mu; the parts of locks of several parts, by path
 	quiet    chan struct{}     // guarded by mu; closed and replaced when a lock or a deletion goes
-	deleting int               // guarded by mu; locks given back whose node is being deleted
+	deleting int               // guarded by mu; the number of locks given back whose node is being deleted
 }
 
 // NewTable returns an empty table.
@@ -63,8 +63,8 @@ func NewTable() *Table {
 	return t
 }
 
-// Stop refuses calls from now on, but those of holders and those that have no error
-// to return; those that wait end with err.
+// Stop refuses later calls, except those of holders and those that have no error to
+// return. It ends the waiting ones with err.
 func (t *Table) Stop(err error) {
 	t.stop.Do(func() { close(t.over) })
 	t.each(func(l *Lock) deferred { return l.refuse(false, err) })
@@ -82,8 +82,8 @@ func (t *Table) stopped() bool {
 	}
 }
 
-// Close refuses all calls from now on, ends those that wait with err, and has
-// whatever is held be lost by it.
+// Close refuses all later calls and ends the waiting ones with err. All holders lose
+// their locks with err.
 func (t *Table) Close(err error) {
 	t.closed.Store(true)
 	t.stop.Do(func() { close(t.over) })
@@ -114,8 +114,8 @@ func (t *Table) Empty(ctx context.Context) (ended bool) {
 	}
 }
 
-// each calls f for each lock in use, and does what all of these calls return: first
-// it ends the contexts of all.
+// each calls f for each lock in use and does the deferred work: it ends the contexts of
+// all locks before it does the rest.
 func (t *Table) each(f func(*Lock) deferred) {
 	t.mu.Lock()
 	all := make([]*Lock, 0, len(t.locks))
@@ -134,8 +134,8 @@ func (t *Table) each(f func(*Lock) deferred) {
 	d.run()
 }
 
-// Enter returns the lock of a name, and counts the caller in. path is what the
-// program calls it.
+// Enter returns the lock of a name and counts the caller as a user. path is the
+// program's name of the lock.
 func (t *Table) Enter(path, name string) *Lock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +149,8 @@ func (t *Table) Enter(path, name string) *Lock {
 	return l
 }
 
-// Find returns the lock if it is in use, and counts the caller in; else nil.
+// Find returns the lock and counts the caller as a user, or returns nil if the lock is
+// not in use.
 func (t *Table) Find(name string) *Lock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,17 +161,16 @@ func (t *Table) Find(name string) *Lock {
 	return l
 }
 
-// ref counts another user in, for whom the caller answers: it has to be counted
-// itself, since a lock that nobody uses has left the table, and another may stand
-// in its place.
+// ref counts n more users. The caller must be counted itself: a lock without users has
+// left the table, and another one may have taken its place.
 func (l *Lock) ref(n int) {
 	l.t.mu.Lock()
 	l.refs += n
 	l.t.mu.Unlock()
 }
 
-// Leave counts a user out. The last one takes the lock out of the table, unless
-// another lock stands there by now.
+// Leave counts one user less. The last one removes the lock from the table, unless
+// another lock has taken its place.
 func (l *Lock) Leave() {
 	t := l.t
 	t.mu.Lock()
@@ -187,7 +187,7 @@ func (t *Table) wakeLocked() {
 	t.quiet = make(chan struct{})
 }
 
-// deletes counts deletions that Empty waits for.
+// deletes changes the number of deletions that Empty waits for.
 func (t *Table) deletes(d int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,9 +196,8 @@ func (t *Table) deletes(d int) {
 	}
 }
 
-// brief waits a moment for a deletion that should be over soon: a call that
-// ends leaves, as a rule, no node behind when it returns, but its deadline
-// counts for more.
+// brief waits up to 20 ms for a deletion. So a call that ends usually leaves no node
+// behind when it returns, and exceeds its deadline only a little.
 func brief(done <-chan struct{}) {
 	t := time.NewTimer(20 * time.Millisecond)
 	defer t.Stop()

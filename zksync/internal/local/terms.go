@@ -10,26 +10,26 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// The refusals of a call on terms that contradict those of a lock in use.
+// The refusals of a call whose terms contradict those of a lock in use.
 var (
 	ErrTerms = errors.New("another value for this path is in use with other options (WithACL, WithKazooName, WithForeignPrefix)")
 	ErrKind  = errors.New("another value for this path is in use: a path is a semaphore's or a lock's")
 )
 
-// Terms is what shows in ZooKeeper, in which all that use a path on a session at
-// one time have to agree. Several locks taken at once have one access list; each of
+// Terms are the options that show in ZooKeeper. All calls that use a path on a session at
+// one time must agree in them. Several locks taken at once have one access list; each of
 // their parts has its own manners.
 type Terms struct {
 	ACL     []zk.ACL
 	Permits bool // the path is a semaphore's
 	Manners
-	Parts []Part // of several locks at once
+	Parts []Part // of several locks taken at once
 }
 
-// Manners are how a lock treats the programs of others at its path.
+// Manners are the options for programs with other libraries at the lock's path.
 type Manners struct {
-	Kazoo   bool            // a second node, which kazoo sees; it concerns exclusive locks only
-	Foreign []znode.Foreign // other recipes' names; in the order of the prefixes
+	Kazoo   bool            // exclusive locks have a second node, which kazoo sees
+	Foreign []znode.Foreign // the names of other recipes, sorted by prefix
 }
 
 // Same reports whether two manners are the same.
@@ -49,7 +49,7 @@ func (p Part) same(o Part) bool {
 	return p.Path == o.Path && p.Kind == o.Kind && p.Twin == o.Twin && p.Manners.Same(&o.Manners)
 }
 
-// places is where the nodes for a group stand.
+// places returns where the nodes for a group stand.
 func (t *Terms) places(full string, w Want) (all []queue.Place) {
 	add := func(p queue.Place, twin bool) {
 		all = append(all, p)
@@ -70,7 +70,7 @@ func (t *Terms) places(full string, w Want) (all []queue.Place) {
 	return all
 }
 
-// place is where and how a node of a kind stands.
+// place returns where and how a node of a kind stands.
 func place(parent string, kind Kind) queue.Place {
 	p := queue.Place{Parent: parent, Kind: kind, Rule: queue.First}
 	switch kind {
@@ -82,8 +82,8 @@ func place(parent string, kind Kind) queue.Place {
 	return p
 }
 
-// against says in what the terms of two for one path differ. m and theirs are the
-// manners of each at that path.
+// against returns an error if the terms of two calls for one path differ. m and theirs
+// are the manners of each at that path.
 func (t *Terms) against(m *Manners, o *Terms, theirs *Manners) error {
 	switch {
 	case !slices.Equal(t.ACL, o.ACL), !m.Same(theirs):
@@ -98,12 +98,12 @@ func (t *Terms) against(m *Manners, o *Terms, theirs *Manners) error {
 // another call for it, too.
 func (t *Terms) agrees(o *Terms) error {
 	if len(t.Parts)+len(o.Parts) > 0 && !sameParts(t, o) {
-		return ErrTerms // of the same parts, or it were another lock
+		return ErrTerms // their paths are the same, since the lock is
 	}
 	return t.against(&t.Manners, o, &o.Manners)
 }
 
-// sameParts is a function of its own for the stack of those who wait.
+// sameParts is not inlined, which keeps the stack of waiting goroutines small.
 //
 //go:noinline
 func sameParts(t, o *Terms) bool { return slices.EqualFunc(t.Parts, o.Parts, Part.same) }

@@ -6,40 +6,40 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// Ticket is a node of ours in ZooKeeper's line, with all that is known of it. It
-// outlives the call that it was made for: another call may take its place in
-// line, and a holder may hand it over. A Multi's has several nodes, which stand and
-// go together.
+// Ticket is a node of this session in ZooKeeper's line, with all that is known of it. It
+// outlives the call that it was made for: another call may take its place in line, and a
+// holder may hand it over. The ticket of a Multi has several nodes, which are made and
+// deleted together.
 type Ticket struct {
 	kind   Kind
 	weight int64
-	number int64 // in the order in which they were made
-	limit  int64 // of a permit: how many there are, as its node says
+	number int64 // tickets are numbered in the order in which they are made
+	limit  int64 // of a permit: the number of permits, as in the name of its node
 	strict bool  // it refuses permits of another limit
 	try    bool  // made for a call that does not wait
-	fixed  bool  // it names its call for good: it serves no other
+	fixed  bool  // its nodes can't be rewritten and name its call, so that it serves no other
 
 	moving  bool    // on its way to a turn: in line, or being renewed
-	renewed bool    // by a renewal, after a holder
-	group   *group  // whom it will serve when its turn comes
-	holder  *Holder // who stands on it
+	renewed bool    // it moves by a renewal, after a holder
+	group   *group  // the group that it will serve when its turn comes
+	holder  *Holder // the holder that it serves
 	alone   bool    // the renewal succeeds only if nobody else is in line
-	turns   int     // hand-overs since nobody else was known to wait
-	used    bool    // it has served somebody
-	seen    bool    // somebody has seen its fence, or a renewal failed: it serves nobody else
+	turns   int     // hand-overs since the last time that nobody else was known to wait
+	used    bool    // it has served a call
+	seen    bool    // a caller has seen its fence, or a renewal failed: it serves nobody else
 
-	// What the lock knows of it. All is guarded by the lock's mutex.
+	// The lock's data about the ticket, guarded by the lock's mutex.
 	e      *queue.Entry
 	pub    *published
-	lease  queue.Lease             // for hand-overs, once somebody waits for one
-	arming bool                    // somebody gets the lease's watch
-	peer   *Peer                   // whom it waits for, as far as known
-	cancel context.CancelCauseFunc // of the request that moves it; nil: none is under way
-	shrunk int                     // how often its node was to be replaced by a smaller one
-	left   bool                    // nobody wants it any more
-	given  bool                    // back, so that its deletion is told: see release
-	after  *Ticket                 // that has to stand in line before this one leaves
-	rel    *Deletion               // what whoever gave the lock back waits for
+	lease  queue.Lease             // for hand-overs, once a call waits for one
+	arming bool                    // the lease's watch is being set
+	peer   *Peer                   // the node that it waits for, if known
+	cancel context.CancelCauseFunc // ends the request that moves it; nil: none is under way
+	shrunk int                     // how many times its node was to be replaced by a smaller one
+	left   bool                    // its node is to be deleted
+	given  bool                    // its holder gave the lock back, so that release deletes the nodes
+	after  *Ticket                 // the ticket that has to stand in line before this one leaves
+	rel    *Deletion               // the deletion or renewal that the call which gave the lock back waits for
 	placed chan struct{}           // closed once it stands in line
 	sent   chan struct{}           // of a permit: closed once the request that makes its node was sent
 	gone   chan struct{}           // closed once its nodes are known to be gone
@@ -51,13 +51,13 @@ func (t *Ticket) serves(g *group) bool {
 		!g.Handle && !g.Try && (g.Kind != Read || g.shares())
 }
 
-// agrees reports whether the node says what a call for permits would say: the same limit.
-// Whether others say so, too, each call that minds has to find out by itself.
+// agrees reports whether the node has the limit that a call for permits would give it. A
+// strict call has to find out the limits of the other nodes by itself.
 func (t *Ticket) agrees(w *Want) bool {
 	return w.Kind != Permit || t.limit == w.Limit && !t.strict && !w.Strict
 }
 
-// lends reports whether the ticket under a holder may serve a call next that wants w.
+// lends reports whether the ticket of a holder may next serve a call that wants w.
 func (t *Ticket) lends(h *Holder, w *Want) bool {
 	return t.kind == w.Kind && t.agrees(w) && !t.seen && !t.fixed && h.lost == nil && h.handoff > 0 && w.plain()
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
-// The errors of Unlock and GiveBack, with which nothing is done.
+// The errors of Unlock and GiveBack. Nothing is done then.
 var (
 	ErrUnlocked = errors.New("the lock is not locked")
 	ErrHandle   = errors.New("the lock is held by a handle")
 	ErrNotOwner = errors.New("another owner holds the lock")
 )
 
-// Deletion is the end of a node, or of a renewal, that whoever gave the lock back
-// waits for.
+// Deletion is the pending deletion of a node, or a pending renewal. The call that gave
+// the lock back waits for it.
 type Deletion struct {
 	done chan struct{}
-	err  error // before done is closed
+	err  error // written before done is closed
 }
 
 func newDeletion() *Deletion { return &Deletion{done: make(chan struct{})} }
 
-// is ends the wait. A nil Deletion does nothing.
+// is sets the result and ends the wait. It does nothing for a nil Deletion.
 func (d *Deletion) is(err error) {
 	if d != nil {
 		d.err = err
@@ -34,28 +34,28 @@ func (d *Deletion) is(err error) {
 // Done returns a channel that is closed when Err is known.
 func (d *Deletion) Done() <-chan struct{} { return d.done }
 
-// Err returns what the deletion came to, once Done is closed: see queue.Entry's Remove.
+// Err returns the result, once Done is closed. The errors are those of queue.Entry.Remove.
 func (d *Deletion) Err() error { return d.err }
 
-// Back is what has come of giving a level or a handle back.
+// Back is the result of giving a level or a handle back.
 type Back struct {
 	Node     string
-	Lost     error     // the lock had been lost, which had been noticed before
+	Lost     error     // the loss, if it was noticed before
 	Deletion *Deletion // to wait for; nil: nothing
-	told     func()
+	ended    func()    // reports the end of the holding to the program
 }
 
-// Run tells the program of the end of the holding. Whoever runs it is not counted in
-// as a user of the lock: what it runs may wait until nobody is.
+// Run reports the end of the holding to the program. The caller must not count as a user
+// of the lock: a function of the program may wait until the lock has no users.
 func (b Back) Run() {
-	if b.told != nil {
-		b.told()
+	if b.ended != nil {
+		b.ended()
 	}
 }
 
-// Unlock ends one level of the lock, of its read side or of the other one, whoever
-// took it, unless owner is one and not the level's. trace is that of the call which
-// gives back, if it is known.
+// Unlock ends one level of the lock: of its read side if read is set, otherwise of the
+// other side. If owner is not "", the level must be the owner's. trace is the trace of the
+// call, if it is known.
 func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 	l.mu.Lock()
 	side := Kind.Alone
@@ -76,7 +76,7 @@ func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 	return b, nil
 }
 
-// unpaid says why there is no level to end.
+// unpaid returns why there is no level to end.
 func (l *Lock) unpaid(side func(Kind) bool, owner string) (b Back, err error) {
 	err = ErrUnlocked
 	for e := l.line.held.Front(); e != nil; e = e.Next() {
@@ -95,8 +95,8 @@ func (l *Lock) unpaid(side func(Kind) bool, owner string) (b Back, err error) {
 	return Back{}, err
 }
 
-// GiveBack gives so many permits back that were taken without a handle: those that
-// were lost first, then the newest. Fewer are ErrUnlocked, and nothing is done.
+// GiveBack gives back n permits that were taken without a handle: first lost ones, then
+// the newest. If there are fewer than n, it does nothing and returns ErrUnlocked.
 func (l *Lock) GiveBack(n int64) (all []Back, err error) {
 	l.mu.Lock()
 	if l.loose() < n {
@@ -118,7 +118,7 @@ func (l *Lock) GiveBack(n int64) (all []Back, err error) {
 	return all, nil
 }
 
-// loose is the number of permits that may be given back.
+// loose returns the number of permits that may be given back.
 func (l *Lock) loose() (sum int64) {
 	for e := l.line.held.Front(); e != nil; e = e.Next() {
 		if h := e.Value.(*Holder); h.kind == Permit && h.taken {
@@ -128,7 +128,7 @@ func (l *Lock) loose() (sum int64) {
 	return sum
 }
 
-// shrink gives a part of a permit back.
+// shrink gives back a part of a permit.
 func (l *Lock) shrink(h *Holder) Back {
 	t := h.ticket
 	b := Back{Node: t.e.Node(), Lost: h.lost}
@@ -147,7 +147,7 @@ func (l *Lock) shrink(h *Holder) Back {
 		if gone(err) {
 			l.lose(h, err)
 			l.mu.Lock()
-			err = h.lost // nil: the rest has been given back, which tells
+			err = h.lost // nil: the rest has been given back, and that reports the loss
 			l.mu.Unlock()
 		}
 		l.t.settled()
@@ -162,9 +162,9 @@ func (l *Lock) shrink(h *Holder) Back {
 
 // vacate ends the holder if a level or a handle given back was its last: the lock goes
 // to the next call here, or the node is deleted. The place is free here before the
-// deletion is sent. That grants nothing twice: whoever is next here stands in
-// ZooKeeper's line behind the node, until the node is gone. A caller that is counted in
-// as a user of the lock passes within: the end is told in another goroutine then.
+// deletion is sent. That grants nothing twice: the next call here stands behind the node
+// in ZooKeeper's line until the node is gone. A caller that counts as a user of the lock
+// passes within: then another goroutine reports the end.
 func (l *Lock) vacate(h *Holder, within bool) Back {
 	t := h.ticket
 	b := Back{Node: t.e.Node(), Lost: h.lost}
@@ -174,9 +174,9 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	if !h.over() {
 		return b
 	}
-	if b.told = h.first.Ended(nil, h.revoked, time.Since(h.start)); b.told != nil && within {
-		told := b.told
-		b.told = func() { l.t.Observer.Later(told) }
+	if b.ended = h.first.Ended(nil, h.revoked, time.Since(h.start)); b.ended != nil && within {
+		ended := b.ended
+		b.ended = func() { l.t.Observer.Later(ended) }
 	}
 	l.ending = t
 	l.line.end(h)
@@ -191,23 +191,24 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	return b
 }
 
-// release has the node of a holder that has ended deleted.
+// release starts the deletion of the node of a holder that has ended.
 //
 // Shutdown waits for the deletion, from before the lock leaves the table. The
-// deletion waits for the end to be told, but not while the session shuts down: Close
-// has no time for that, and what is told may be what waits in Shutdown.
+// deletion waits until the end has been reported to the program, but not while the
+// session shuts down: Close has no time for that, and the function that gets the report
+// may be waiting in Shutdown.
 func (l *Lock) release(t *Ticket, first Caller, b *Back) {
 	t.given, t.rel = true, newDeletion()
 	b.Deletion = t.rel
 	heard := make(chan struct{})
-	var ended func(error) // before heard is closed
-	told, obs := b.told, l.t.Observer
-	b.told = func() {
-		defer close(heard) // also when the tracer panics
-		if told != nil {
-			told()
+	var released func(error) // written before heard is closed
+	ended, obs := b.ended, l.t.Observer
+	b.ended = func() {
+		defer close(heard) // even if the tracer panics
+		if ended != nil {
+			ended()
 		}
-		ended = first.Releasing()
+		released = first.Releasing()
 	}
 	l.t.deletes(1)
 	run := func() {
@@ -216,12 +217,12 @@ func (l *Lock) release(t *Ticket, first Caller, b *Back) {
 		case <-l.t.over:
 		}
 		err := l.t.remove(t.e)
-		obs.Tells(1)
-		defer obs.Tells(-1)
+		obs.Running(1)
+		defer obs.Running(-1)
 		l.t.deletes(-1)
 		<-heard
-		if ended != nil {
-			ended(err)
+		if released != nil {
+			released(err)
 		}
 		l.gone(t, err)
 	}

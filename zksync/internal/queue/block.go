@@ -49,28 +49,43 @@ func (e *Entry) confirmAlive(i int) error {
 	return err
 }
 
+// blocking is a wait for the end of the node that blocks ours at place i.
+type blocking struct {
+	e        *Entry
+	i, place int         // place is our position in line
+	blocker  string      // its full path
+	sole     bool        // its end makes it our turn
+	its, own *conn.Watch // on the blocker, and on our node
+}
+
 // block waits at place i for the blocker. It returns nil if it is our turn, without a
-// read, and errLook if walk has to decide again. If a node has only new data, block
-// watches it again: the line has not changed.
-func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, told *told) error {
-	wb, err := e.watchBlocker(i, place, blocker, told)
-	if err != nil {
+// read, and errLook if walk has to decide again.
+func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, known *blocked) error {
+	b := blocking{e: e, i: i, place: place, blocker: blocker, sole: sole}
+	if err := b.watchBlocker(known); err != nil {
 		return err
 	}
-	wo, err := e.watchOwn(i)
-	if err != nil {
+	var err error
+	if b.own, err = e.watchOwn(i); err != nil {
 		return err
 	}
-	if e.order.Places[i].Kind == znode.Permit && wb.Stat.Version > 0 {
+	if b.gotIn() {
 		return errIn
 	}
-	local := wb.Stat.EphemeralOwner == e.session
-	e.stays(blocker, &wb.Stat)
+	e.stays(blocker, &b.its.Stat)
 	if sole {
 		// The next in line keeps its session proven alive, so that its turn costs
 		// no request.
 		defer e.c.Guard(e.nodes[i:i+1], e.session, nil).Stop()
 	}
+	return b.wait(ctx, known)
+}
+
+// wait waits for an event on one of the two nodes. If a node has only new data, wait
+// watches it again: the line has not changed.
+func (b *blocking) wait(ctx context.Context, known *blocked) error {
+	e := b.e
+	local := b.its.Stat.EphemeralOwner == e.session
 	// The watches report every change. But go-zookeeper may fail to set them again
 	// after a reconnect, and only logs that (its conn.go:649-653). So a read every T
 	// checks the blocker.
@@ -78,51 +93,59 @@ func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bo
 	defer poll.Stop()
 	for {
 		select {
-		case <-wb.Done():
+		case <-b.its.Done():
 			switch {
-			case wb.Changed() && e.order.Places[i].Kind != znode.Permit: // a permit that got in touches its node
-				if wb, err = e.watchBlocker(i, place, blocker, told); err != nil {
+			case b.its.Changed() && !b.permit(): // a permit that got in touches its node
+				if err := b.watchBlocker(known); err != nil {
 					return err
 				}
-			case sole && e.turned(wb, wo, local):
-				return e.confirmAlive(i)
+			case b.sole && e.turned(b.its, b.own, local):
+				return e.confirmAlive(b.i)
 			default:
 				return errLook
 			}
-		case <-wo.Done():
-			if !wo.Changed() {
+		case <-b.own.Done():
+			if !b.own.Changed() {
 				return errLook
 			}
-			if wo, err = e.watchOwn(i); err != nil {
+			var err error
+			if b.own, err = e.watchOwn(b.i); err != nil {
 				return err
 			}
 		case <-ctx.Done():
 			return ctxEnd{context.Cause(ctx)}
 		case <-poll.C:
-			if _, _, err := e.c.Stat(blocker); errors.Is(err, zk.ErrNoNode) {
+			if _, _, err := e.c.Stat(b.blocker); errors.Is(err, zk.ErrNoNode) {
 				return errLook
 			}
 		}
 	}
 }
 
-// watchBlocker watches the node that blocks ours at place i, and passes it to Blocked
-// unless nothing has changed.
-func (e *Entry) watchBlocker(i, place int, blocker string, told *told) (*conn.Watch, error) {
-	w, err := e.c.Watch(blocker)
+// watchBlocker watches the blocker, and passes it to Order.Blocked unless that got the
+// same node with the same data last.
+func (b *blocking) watchBlocker(known *blocked) (err error) {
+	b.its, err = b.e.c.Watch(b.blocker)
 	if errors.Is(err, zk.ErrNoNode) {
-		return nil, errLook // gone between the listing and now: there is nothing to wait for
+		return errLook // gone between the listing and now: there is nothing to wait for
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	in := e.order.Places[i].Kind == znode.Permit && w.Stat.Version > 0 // it has got in, and does not block us
-	if !in && (told.node != blocker || !bytes.Equal(told.data, w.Data)) && e.order.Blocked != nil {
-		told.node, told.data = blocker, w.Data
-		e.order.Blocked(Blocker{Path: blocker, Data: w.Data, Stat: w.Stat, Place: place, Local: w.Stat.EphemeralOwner == e.session})
+	w := b.its
+	if !b.gotIn() && (known.node != b.blocker || !bytes.Equal(known.data, w.Data)) && b.e.order.Blocked != nil {
+		known.node, known.data = b.blocker, w.Data
+		b.e.order.Blocked(Blocker{Path: b.blocker, Data: w.Data, Stat: w.Stat, Place: b.place, Local: w.Stat.EphemeralOwner == b.e.session})
 	}
-	return w, nil
+	return nil
 }
+
+// permit reports whether the nodes are permits.
+func (b *blocking) permit() bool { return b.e.order.Places[b.i].Kind == znode.Permit }
+
+// gotIn reports whether the blocker is a permit that has got in, so that it does not
+// block ours: it has touched its node.
+func (b *blocking) gotIn() bool { return b.permit() && b.its.Stat.Version > 0 }
 
 // stays reports a node before ours that belongs to no session. It is a mistake of the
 // program that made it, and holds up the line until somebody removes it by hand. A nil

@@ -12,47 +12,28 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// create puts the entry's nodes in line. Each attempt has its own GUID: with one GUID
-// for all, a search could find the node of an older attempt or session. When create
-// fails, either the nodes are known not to exist, or Remove finds what is known of
-// them. This is recorded before the attempt is sent.
+// create puts the entry's nodes in line. When create fails, either the nodes are known
+// not to exist, or Remove finds what is known of them.
 func (e *Entry) create(ctx context.Context) error {
 	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
 			return err
 		}
-		e.claim(znode.NewGUID())
-		paths, data := e.paths(e.guid), e.wanted()
-		e.tries(paths)
-		forget := func() {}
-		if e.order.Sent != nil {
-			forget = e.c.Sent(paths[0], e.order.Sent)
-		}
-		made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
-		forget()
+		err := e.attempt()
 		switch {
-		case err == nil && ran.Session() != 0:
-			e.stands(ran.Session(), made, data)
+		case err == nil && e.ran.Session() != 0:
+			e.stands(e.ran.Session(), e.made, e.sent)
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Perhaps the nodes were made: by the session before, or by the one
 			// after, under which the client sends its queue.
-			cerr := err
-			e.ran, e.sent, e.made = ran, data, nil
-			if err == nil {
-				e.made = made
+			if found, unclear := e.resolve(); found || unclear != nil {
+				return unclear
 			}
-			found, err := e.resolve()
-			if err != nil {
-				return err
-			}
-			if found {
-				return nil
-			}
-			if errors.Is(cerr, zk.ErrShortBuffer) {
+			if errors.Is(err, zk.ErrShortBuffer) {
 				// This is a client of the program, whose buffer does not grow.
 				e.forget()
-				return cerr
+				return err
 			}
 		case errors.Is(err, zk.ErrNoNode):
 			if err := e.parents(ctx); err != nil {
@@ -65,6 +46,26 @@ func (e *Entry) create(ctx context.Context) error {
 		}
 		e.forget()
 	}
+}
+
+// attempt requests the nodes once, and records the attempt before it is sent, and what
+// came of it. Each attempt has its own GUID: with one GUID for all, a search could
+// find the node of an older attempt or session.
+func (e *Entry) attempt() error {
+	e.claim(znode.NewGUID())
+	paths, data := e.paths(e.guid), e.wanted()
+	e.tries(paths)
+	forget := func() {}
+	if e.order.Sent != nil {
+		forget = e.c.Sent(paths[0], e.order.Sent)
+	}
+	made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+	forget()
+	if err != nil {
+		made = nil
+	}
+	e.ran, e.sent, e.made = ran, data, made
+	return err
 }
 
 // paths returns the paths by which the nodes of an attempt are requested.
@@ -101,8 +102,8 @@ func (e *Entry) resolve() (found bool, err error) {
 
 // trace looks for the nodes of the open attempt until it knows them, and records them
 // for Remove before it reads them. found means that all nodes stand and belong to the
-// present session. It has no ctx: the nodes need somebody who answers for them,
-// however long it takes. It fails when the connection is closed, and when the servers
+// present session. It has no ctx, because the entry answers for the nodes however long
+// that takes. It fails when the connection is closed, and when the servers
 // refuse to answer: then the attempt stays open, or its nodes stay recorded.
 func (e *Entry) trace() (found bool, err error) {
 	for p := (pause{}); ; p.wait(e.c.Life()) {

@@ -19,11 +19,11 @@ type data struct {
 	nodes []said // one for each node that stands
 }
 
-// said is what is known of one node's data.
+// said records what is known of one node's data.
 type said struct {
 	version int32
-	asked   bool // a request for the lock stands beside the name, and stays
-	foreign bool // somebody else's word stands there, and must not be changed
+	asked   bool // the data has a request for the lock beside the name, which must be kept
+	foreign bool // another program has written a request there, which must not be changed
 }
 
 // standing records that n new nodes have the data that was sent with their creation.
@@ -125,7 +125,7 @@ func (e *Entry) write(nodes []string, known []said, data []byte) error {
 }
 
 // present reads the nodes after a write was refused because of a version. It records
-// the versions, and whether somebody else has written there.
+// the versions, and whether another program has written to them.
 func (e *Entry) present(nodes []string, known []said) error {
 	for i, node := range nodes {
 		now, st, err := e.c.Get(node)

@@ -38,7 +38,7 @@ type Order struct {
 	Data   []byte
 	ACL    []zk.ACL
 	Try    bool // don't wait: ErrBusy
-	Of     any  // what the entry is of; entries of the same lock don't compete: see Renew
+	Of     any  // identifies the lock; entries of one lock don't compete: see Renew
 	Fence  bool // read the fence, too: one more request, beside the listing
 	// Blocked, if not nil, gets the node that the entry waits for, each time that
 	// changes.
@@ -47,9 +47,9 @@ type Order struct {
 	// not block.
 	Placed func()
 	// Sent, if not nil, is called when the request that makes the only node has been
-	// sent, if the connection can tell. It must not block.
+	// sent, if the connection reports that. It must not block.
 	Sent func()
-	// After, if not nil, returns when it is time to get in line, after the calls that
+	// After, if not nil, waits until the entry may get in line: after the calls that
 	// came before.
 	After func(ctx context.Context)
 	// Strict refuses a line with permits of another limit before the entry: ErrLimit.
@@ -60,8 +60,8 @@ type Order struct {
 	// Stays, if not nil, gets a node before ours that belongs to no session, so that
 	// ZooKeeper never removes it. It must not block.
 	Stays func(node string)
-	// Others, if not nil, is called by the first permit that waits, each time the line
-	// has changed. It gets whether a permit of another lock or session waits. It must
+	// Others, if not nil, is called for the first waiting permit each time the line has
+	// changed. wait reports whether a permit of another lock or session waits. It must
 	// not block.
 	Others func(wait bool)
 	// Limits, if not nil, is called when limits before the entry differ from its own.

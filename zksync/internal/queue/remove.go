@@ -58,7 +58,8 @@ func (e *Entry) Remove() error {
 	return first
 }
 
-// errTorn: the node is gone; perhaps a transaction of ours deleted it with others.
+// errTorn reports that the node is gone, and that a transaction of ours may have deleted it
+// together with others.
 var errTorn = errors.New("gone, perhaps by a transaction")
 
 // removeAll deletes all nodes in one transaction, and reports whether it did. If it
@@ -75,7 +76,7 @@ func (e *Entry) removeAll(nodes []string) bool {
 	return err == nil && ran.Before.Session == e.session && ran.After.Session == e.session
 }
 
-// removeNode deletes a node. If torn, an earlier transaction may have done it.
+// removeNode deletes a node. torn means that an earlier transaction may have deleted it.
 func (e *Entry) removeNode(node string, torn bool) error {
 	unknown := false
 	for p := (pause{}); ; p.wait(e.c.Life()) {

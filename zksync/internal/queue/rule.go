@@ -2,15 +2,16 @@ package queue
 
 import "github.com/zklocker/go-zksync/zksync/internal/znode"
 
-// Verdict is what a rule decides for a position in line.
+// Verdict is the decision of a rule for a position in line.
 type Verdict struct {
 	Held bool // it is our turn
 	// Watch is the index of the node whose end may make it our turn.
 	Watch int
-	// Sole: the end of that node makes it our turn, whatever else happens in the
-	// line meanwhile.
+	// Sole means that the end of that node makes it our turn, whatever else happens in
+	// the line meanwhile.
 	Sole bool
-	// Crowd: any change of the line may make it our turn, not only Watch's end.
+	// Crowd means that any change of the line may make it our turn, not only the end of
+	// the node at Watch.
 	Crowd bool
 	Place int // our position, if it is not the number of nodes before ours: 1 is the next
 }

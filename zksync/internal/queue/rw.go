@@ -37,12 +37,8 @@ func (e *Entry) StandBeside(ctx context.Context, w *Entry) error {
 	e.stands(w.session, []string{node}, e.order.Data)
 	e.fence.Store(w.Fence())
 	for p := (pause{}); ; p.wait(ctx) {
-		st, err := e.c.Await(ctx)
-		if err != nil {
+		if err := e.awaitSession(ctx); err != nil {
 			return err
-		}
-		if st.Session != e.session {
-			return conn.ErrSessionOver
 		}
 		ran, err := e.c.CreateBeside(w.nodes[0], node, e.order.Data, e.order.ACL)
 		if errors.Is(err, zk.ErrNodeExists) {

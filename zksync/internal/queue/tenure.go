@@ -25,7 +25,7 @@ type Lease struct {
 	looked time.Time   // when the line was listed last
 }
 
-// Watches returns the watches on the entry's nodes; none of no lease.
+// Watches returns the watches on the entry's nodes. The zero lease has none.
 func (l Lease) Watches() []*conn.Watch {
 	switch {
 	case l.own == nil:
@@ -65,7 +65,7 @@ func (e *Entry) Fit(l Lease) bool {
 // Alone reports whether nobody else is known to stand in line: the line was listed
 // less than T/6 ago, and no event has reported a change since. The time is limited
 // because an event may get lost: without the limit a session that uses the lock all
-// the time would keep the others out for ever.
+// the time would keep other sessions out for ever.
 func (e *Entry) Alone(l Lease) bool {
 	return e.fresh(l.crowd) && time.Since(l.looked) < e.c.Timeout()/6
 }
@@ -86,12 +86,8 @@ func (e *Entry) Watched() (l Lease, err error) {
 // waits, until ctx ends.
 func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 	for p := (pause{}); ; p.wait(ctx) {
-		st, err := e.c.Await(ctx)
-		if err != nil {
+		if err := e.awaitSession(ctx); err != nil {
 			return Lease{}, err
-		}
-		if st.Session != e.session {
-			return Lease{}, conn.ErrSessionOver
 		}
 		l, err := e.Watched()
 		if err == nil && alone {
@@ -116,8 +112,8 @@ func (e *Entry) Renew(ctx context.Context, alone bool) (Lease, error) {
 	}
 }
 
-// alone lists the line, and keeps a watch on it. Only a session that hands a lock over
-// does so: no other session is woken when nodes come and go.
+// alone lists the line and keeps a watch on it. Only a session that hands a lock over
+// has such a watch, so that other sessions do not wake when nodes come and go.
 func (e *Entry) alone() (*conn.Watch, error) {
 	place := e.order.Places[0]
 	start := time.Now()
@@ -148,8 +144,8 @@ func (e *Entry) alone() (*conn.Watch, error) {
 	return w, nil
 }
 
-// othersWait reports whether a permit waits in line that is not of what the entry is
-// of.
+// othersWait reports whether a permit of another lock or session waits in line: one with
+// another Order.Of.
 func (e *Entry) othersWait(line []znode.Name) bool {
 	for i, blocker := range Blockers(line) {
 		n := line[i]

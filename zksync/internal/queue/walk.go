@@ -12,64 +12,34 @@ import (
 
 // walk waits until it is the turn of the entry's node in place i. It decides again,
 // with a fresh listing, after every event that might have changed the answer: an end
-// or a change of the blocker or of its own node, or a lost connection.
+// or a change of the blocker or of its own node, or a lost connection. If seen is not
+// nil, it is the first listing.
 //
-// It begins with the listing in seen, if that is not nil.
+// waited reports whether it was not the node's turn at once.
 func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err error) {
-	var told told
+	var known blocked
 	var rest pause
 	for {
-		st, err := e.c.Await(ctx)
-		if err != nil {
+		if seen, err = e.view(ctx, i, seen); err != nil {
 			return waited, err
 		}
-		if st.Session != e.session {
-			return waited, errAgain
-		}
-		if seen == nil {
-			seen = e.list(i)
-		}
-		line, own, looked := seen.line, seen.own, seen.at
-		err, seen = seen.err, nil
-		if err != nil {
-			return waited, err
-		}
-		if line == nil {
+		if seen.line == nil {
+			seen = nil
 			rest.wait(ctx)
 			continue
 		}
-		if znode.Exhausted(line, own) {
-			return waited, ErrExhausted
-		}
-		v := e.order.Places[i].Rule(line, own)
-		e.place.Store(int32(v.place(own)))
-		if err := e.limits(line, own); err != nil {
+		v, err := e.decide(i, seen)
+		if err != nil {
 			return waited, err
 		}
-		if v.Held {
-			switch err := e.confirmAlive(i); {
-			case err == nil:
-				e.announce(line, own)
-				return waited, nil
-			case again(err):
-				rest.wait(ctx)
-				continue
-			default:
-				return waited, err
-			}
-		}
-		if e.order.Try {
+		switch {
+		case v.Held:
+			err = e.enter(i, seen)
+		case e.order.Try:
 			return waited, ErrBusy
-		}
-		waited = true
-		if v.Crowd {
-			err = e.waitForChange(ctx, i, line, own, v, looked, &told)
-		} else {
-			blocker := path.Join(e.order.Places[i].Parent, line[v.Watch].Raw)
-			err = e.block(ctx, i, v.place(own), blocker, v.Sole, &told)
-			if errors.Is(err, errIn) {
-				err = e.waitForChange(ctx, i, line, own, v, looked, &told)
-			}
+		default:
+			waited = true
+			err = e.awaitTurn(ctx, i, seen, v, &known)
 		}
 		switch {
 		case errors.Is(err, errLook):
@@ -79,7 +49,55 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 		default:
 			return waited, err
 		}
+		seen = nil
 	}
+}
+
+// view returns seen or, if that is nil, a new listing of the line at place i.
+func (e *Entry) view(ctx context.Context, i int, seen *view) (*view, error) {
+	st, err := e.c.Await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st.Session != e.session {
+		return nil, errAgain
+	}
+	if seen == nil {
+		seen = e.list(i)
+	}
+	return seen, seen.err
+}
+
+// decide applies the rule of place i to a listing and records the entry's position.
+func (e *Entry) decide(i int, seen *view) (Verdict, error) {
+	if znode.Exhausted(seen.line, seen.own) {
+		return Verdict{}, ErrExhausted
+	}
+	v := e.order.Places[i].Rule(seen.line, seen.own)
+	e.place.Store(int32(v.place(seen.own)))
+	return v, e.limits(seen.line, seen.own)
+}
+
+// enter takes the turn that a listing has shown, unless the session has ended.
+func (e *Entry) enter(i int, seen *view) error {
+	if err := e.confirmAlive(i); err != nil {
+		return err
+	}
+	e.announce(seen.line, seen.own)
+	return nil
+}
+
+// awaitTurn waits until the verdict on a listing may have changed: for the end of one
+// node, or for any change of the line. It returns what block returns.
+func (e *Entry) awaitTurn(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
+	if !v.Crowd {
+		node := path.Join(e.order.Places[i].Parent, seen.line[v.Watch].Raw)
+		err := e.block(ctx, i, v.place(seen.own), node, v.Sole, known)
+		if !errors.Is(err, errIn) {
+			return err
+		}
+	}
+	return e.waitForChange(ctx, i, seen, v, known)
 }
 
 // place returns the position in line of the node at own: 1 is the next.
@@ -107,8 +125,8 @@ func (e *Entry) readFence(i int) error {
 	return err
 }
 
-// told is the node that Blocked got last.
-type told struct {
+// blocked is the node that Order.Blocked got last.
+type blocked struct {
 	node string
 	data []byte
 }

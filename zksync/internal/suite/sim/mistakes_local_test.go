@@ -10,7 +10,7 @@ const (
 var localMistakes = []mistake{
 	{
 		name: "ForgottenDelete", is: "The node of a wait that was cancelled stays.",
-		edits: []edit{{inLocal + "hands.go", "case t.left:\n\t\tl.remove(t)\n\tcase err != nil:", `
+		edits: []edit{{inLocal + "stand.go", "case t.left:\n\t\tl.remove(t)\n\tcase err != nil:", `
 			case t.left && mistake("ForgottenDelete"):
 				l.t.settled() // leave has expected it
 			case t.left:

@@ -22,11 +22,11 @@ var queueMistakes = []mistake{
 	{
 		name: "NoLookup", is: "The node of a create without an answer is not looked for.",
 		with: "NoSweep",
-		edits: []edit{{inQueue + "create.go", `cerr := err`, `
-			cerr := err
+		edits: []edit{{inQueue + "create.go", `if found, unclear := e.resolve(); found`, `
 			if mistake("NoLookup") {
 				break
-			}`}},
+			}
+			if found, unclear := e.resolve(); found`}},
 	},
 	{
 		name: "ForgottenParts", is: "If the first node of a Multi is gone, the others are not looked for.",
@@ -172,7 +172,7 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "ShrinkGap", is: "A part of a permit is given back by a deletion and then a create.",
-		edits: []edit{{inQueue + "permit.go", `data, version := e.saidAt()`, `
+		edits: []edit{{inQueue + "shrink.go", `data, version := e.saidAt()`, `
 			if mistake("ShrinkGap") {
 				_, _ = e.c.Delete(old)
 				_, _, _ = e.c.Create([]string{old}, nil, zk.FlagEphemeral, e.order.ACL) // for Replace to find
@@ -203,16 +203,15 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "JoinedLocal", is: "A Multi does not wait for what its own session holds.",
-		edits: []edit{{inQueue + "walk.go", `if v.Held {`, `
-			joined := false
+		edits: []edit{{inQueue + "walk.go", `return v, e.limits(`, `
 			if mistake("JoinedLocal") && !v.Held && len(e.nodes) > 1 {
-				st, _, err := e.c.Stat(path.Join(e.order.Places[i].Parent, line[v.Watch].Raw))
-				joined = err == nil && st.EphemeralOwner == e.session
+				st, _, err := e.c.Stat(path.Join(e.order.Places[i].Parent, seen.line[v.Watch].Raw))
+				v.Held = err == nil && st.EphemeralOwner == e.session
 			}
-			if v.Held || joined {`}},
+			return v, e.limits(`}},
 	},
 	{
 		name: "UnprovenParts", is: "A Multi is granted part by part, without a last look at all of them.",
-		edits: []edit{{inQueue + "queue.go", `if quick {`, `if quick || mistake("UnprovenParts") {`}},
+		edits: []edit{{inQueue + "stand.go", `if quick {`, `if quick || mistake("UnprovenParts") {`}},
 	},
 }
