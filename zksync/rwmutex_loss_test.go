@@ -261,8 +261,7 @@ func TestLostContactOfTheFamily(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root := suite.Context(t), z.Path(t)
-		proxy := z.Proxied(t)
-		s := suite.DialTo(t, []string{proxy.Addr()}, zksync.WithSessionTimeout(suite.LossTimeout))
+		network, s := z.Through(t, zksync.WithSessionTimeout(suite.LossTimeout))
 		other := z.Dial(t, zksync.WithSessionTimeout(suite.SecondsTimeout))
 		a, b := zksync.NewMutex(s, root+"/a"), zksync.NewMutex(s, root+"/b")
 		var held []context.Context
@@ -298,7 +297,7 @@ func TestLostContactOfTheFamily(t *testing.T) {
 			over[i] = make(chan time.Time, 1)
 			context.AfterFunc(c, func() { over[i] <- time.Now() })
 		}
-		proxy.Blackhole(true, true)
+		network.Blackhole(true, true)
 		for i := range held {
 			lost, got := suite.Receive(t, over[i]), suite.Receive(t, next[i])
 			if got.Before(lost) {
@@ -308,6 +307,6 @@ func TestLostContactOfTheFamily(t *testing.T) {
 				t.Errorf("%d: %v", i, context.Cause(held[i]))
 			}
 		}
-		proxy.Heal()
-	})
+		network.Heal()
+	}, suite.Timeless)
 }

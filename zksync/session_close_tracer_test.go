@@ -25,11 +25,11 @@ var enders = []struct {
 
 // A program may close its session when it is told that the connection is lost.
 func TestCloseWhenToldOfTheSession(t *testing.T) {
-	suite.Parallel(t)
-	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		for _, by := range enders {
-			t.Run(by.name, func(t *testing.T) {
-				t.Parallel()
+	t.Parallel()
+	for _, by := range enders {
+		t.Run(by.name, func(t *testing.T) {
+			suite.Parallel(t)
+			suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 				var s atomic.Pointer[zksync.Session]
 				rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
 				tr := rec.Tracer()
@@ -60,9 +60,9 @@ func TestCloseWhenToldOfTheSession(t *testing.T) {
 				})
 				rec.Balanced(t)
 				z.Empty(t, p)
-			})
-		}
-	})
+			}, suite.Timeless)
+		})
+	}
 }
 
 // Whatever function of the tracer closes the session, but those within a call that

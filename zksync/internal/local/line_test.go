@@ -1,8 +1,10 @@
 package local
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +80,14 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 	}
 }
 
-const programs = 100000
+// programs is how many programs TestLine plays; 0: as many as the form of the tests
+// asks for.
+var programs = flag.Uint64("local.programs", 0, "how many programs TestLine plays")
+
+const (
+	allPrograms = 100_000
+	fewPrograms = allPrograms / 4 // in the short form
+)
 
 var owners = []string{"", "", "", "a", "b"}
 
@@ -114,8 +123,16 @@ func play(seed uint64, states *[]string) (w *world, bad string) {
 
 // Random programs are played against what the line promises.
 func TestLine(t *testing.T) {
+	n := *programs
+	switch {
+	case n > 0:
+	case os.Getenv("ZKSYNC_LONG") != "":
+		n = allPrograms
+	default:
+		n = fewPrograms
+	}
 	total, handed := 0, 0
-	for seed := range uint64(programs) {
+	for seed := range n {
 		w, bad := play(seed, nil)
 		if bad != "" {
 			var states []string

@@ -17,21 +17,25 @@ import (
 // AdaptedTimeout is well above the 4 s that Close waits: no session ends meanwhile.
 const AdaptedTimeout = 10 * time.Second
 
-// Lent is a session on a program's client, which reaches the server by a proxy.
+// Lent is a session on a program's client, which reaches the server on a network of
+// its own.
 type Lent struct {
 	*zksync.Session
-	P   *zktest.Proxy
+	Net Network
+	P   *zktest.Proxy // is Net, with its hooks; nil in virtual time
 	c   *zk.Conn
 	ID  int64    // of the client's session
 	Raw *zk.Conn // goes another way
 	End func()   // closes the client
 }
 
-// Lend makes a session on a client of the test's own, behind a proxy.
+// Lend makes a session on a client of the test's own.
 func (z *Ground) Lend(t *testing.T) *Lent {
 	t.Helper()
-	l := &Lent{P: z.Proxied(t), Raw: z.Raw(t)}
-	c, events, err := zk.Connect([]string{l.P.Addr()}, AdaptedTimeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false))
+	n, servers, dial := z.network(t)
+	l := &Lent{Net: n, Raw: z.Raw(t)}
+	l.P, _ = n.(*zktest.Proxy)
+	c, events, err := zk.Connect(servers, AdaptedTimeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
 	Must(t, err)
 	l.c = c
 	l.End = func() {
