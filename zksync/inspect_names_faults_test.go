@@ -25,17 +25,10 @@ func TestLateRewriteIsNoLoss(t *testing.T) {
 		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		held := zksync.NewMutex(other, "/l")
 		held.Lock()
-		m := zksync.NewMutex(s, "/l")
-		ctx, cancel := context.WithCancel(context.Background())
-		first := suite.Async(func() error { return m.As(zksync.NewOwner("a")).LockContext(ctx) })
-		synctest.Wait()
-		b := m.As(zksync.NewOwner("b"))
-		second := suite.Async(func() error { return b.LockContext(context.Background()) })
-		synctest.Wait()
+		b, second, giveUp := behindOneThatGivesUp(t, s, "/l")
 		var lost atomic.Int32
 		srv.DropReply(func(r zktest.Request) bool { return r.Op == "setData" && lost.Add(1) > 0 })
-		cancel()
-		suite.IsError(t, suite.Receive(t, first), context.Canceled)
+		giveUp()
 		for lost.Load() < 6 { // so many tries make pauses long
 			time.Sleep(time.Millisecond)
 		}
@@ -87,28 +80,6 @@ func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 		suite.Must(t, rw.RUnlockContext(two))
 		suite.Must(t, suite.Receive(t, got))
 		rw.Unlock()
-	})
-}
-
-// A node that was asked back names its holder still, and goes on asking.
-func TestNameBesideARequestToGiveBack(t *testing.T) {
-	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, other := z.Dial(t), z.Dial(t)
-		p := z.Path(t)
-		m := zksync.NewMutex(s, p)
-		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
-		a.Lock()
-		node := firstNode(t, other, p).Path
-		suite.Must(t, other.Revoke(suite.Context(t), node))
-		got := suite.Async(func() error { return b.LockContext(suite.Context(t)) })
-		suite.AwaitWaiting(t, s, 1)
-		a.Unlock()
-		suite.Must(t, suite.Receive(t, got))
-		suite.Eventually(t, "the node names the new holder", func() bool { return firstNode(t, other, p).OwnerName == "b" })
-		if n := firstNode(t, other, p); n.Path != node || !n.Revoked {
-			t.Errorf("%+v", n)
-		}
-		b.Unlock()
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
+	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 // Losses of what several may have at a time: read locks, permits, locks in a
@@ -38,6 +39,32 @@ func lostBy(t *testing.T, s *zksync.Session, n int64) {
 	suite.Eventually(t, "nothing is left of them", func() bool { return s.Stats().CleanupPending == 0 })
 }
 
+// settles checks that a session comes to rest with n losses in all, and that no node
+// is left below p.
+func settles(t *testing.T, z *suite.Ground, s *zksync.Session, p string, n int64) {
+	t.Helper()
+	suite.AtRest(t, s)
+	z.Empty(t, p)
+	if got := s.Stats().Losses; got != n {
+		t.Errorf("%d losses, want %d", got, n)
+	}
+}
+
+// touchesNothing checks that f gives back what was lost without a write, and that the
+// session keeps the node that it has below p.
+func touchesNothing(t *testing.T, raw *zk.Conn, proxy *zktest.Proxy, s *zksync.Session, p string, f func(node string)) {
+	t.Helper()
+	node := suite.NodeOf(t, raw, p, s)
+	proxy.ResetRequests()
+	f(node)
+	if n := proxy.Requests()["delete"] + proxy.Requests()["multi"]; n != 0 {
+		t.Errorf("%d writes to give back what was lost", n)
+	}
+	if got := suite.NodeOf(t, raw, p, s); got != node {
+		t.Errorf("node %s, was %s", got, node)
+	}
+}
+
 // A read lock without a handle that was lost is paid by the first RUnlocks,
 // which touch nothing; what was taken later stays.
 func TestLostReadersArePaidFirst(t *testing.T) {
@@ -58,20 +85,14 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 				rw.Unlock()
 
 				suite.Must(t, rw.RLockContext(ctx))
-				node := suite.NodeOf(t, raw, p, s)
-				proxy.ResetRequests()
-				rw.RUnlock()
-				e := suite.IsError(t, rw.RUnlockContext(ctx), zksync.ErrLost)
-				if e.Node == "" || e.Node == node {
-					t.Errorf("%#v", e)
-				}
-				suite.IsError(t, rw.RUnlockContext(suite.DoneContext()), zksync.ErrLost)
-				if n := proxy.Requests()["delete"] + proxy.Requests()["multi"]; n != 0 {
-					t.Errorf("%d writes by those who pay", n)
-				}
-				if got := suite.NodeOf(t, raw, p, s); got != node {
-					t.Errorf("node %s, was %s", got, node)
-				}
+				touchesNothing(t, raw, proxy, s, p, func(node string) {
+					rw.RUnlock()
+					e := suite.IsError(t, rw.RUnlockContext(ctx), zksync.ErrLost)
+					if e.Node == "" || e.Node == node {
+						t.Errorf("%#v", e)
+					}
+					suite.IsError(t, rw.RUnlockContext(suite.DoneContext()), zksync.ErrLost)
+				})
 				if other.TryLock() {
 					t.Error("a writer beside the reader that is left")
 				}
@@ -79,11 +100,7 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 				suite.Panics(t, "zksync: RUnlock of a lock that is not locked for reading", rw.RUnlock)
 				suite.LockAndUnlock(t, other)
 				suite.LockAndUnlock(t, rw)
-				suite.AtRest(t, s)
-				z.Empty(t, p)
-				if n := s.Stats().Losses; n != 1 {
-					t.Errorf("%d losses", n)
-				}
+				settles(t, z, s, p, 1)
 			})
 		}
 	})
@@ -214,15 +231,7 @@ func TestLostMulti(t *testing.T) {
 			next := suite.Async(func() error { return m.LockContext(ctx) })
 			suite.AwaitWaiting(t, s, 1)
 			suite.InLine(t, raw, p, 2) // the next one stands in line by itself
-			var node string
-			for _, n := range suite.Children(t, raw, p) {
-				_, st, err := raw.Exists(p + "/" + n)
-				suite.Must(t, err)
-				if node == "" || older(t, raw, st, node) {
-					node = p + "/" + n
-				}
-			}
-			suite.Must(t, raw.Delete(node, -1))
+			suite.DeleteOldest(t, z, p)
 			suite.NotYet(t, next)
 			suite.IsError(t, m.UnlockContext(ctx), zksync.ErrLost)
 			suite.Must(t, suite.Receive(t, next))
@@ -246,13 +255,6 @@ func TestLostMulti(t *testing.T) {
 			z.Empty(t, p)
 		}
 	})
-}
-
-func older(t *testing.T, c *zk.Conn, st *zk.Stat, than string) bool {
-	t.Helper()
-	_, other, err := c.Exists(than)
-	suite.Must(t, err)
-	return st.Czxid < other.Czxid
 }
 
 // The session is out of contact for longer than it may: holds of every kind are

@@ -115,10 +115,7 @@ func TestCloseWithinTheTracer(t *testing.T) {
 				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 					srv := z.Server
 					rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
-					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial),
-						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
-					suite.Must(t, err)
-					t.Cleanup(func() { s.Close() })
+					s := z.Via(t, srv.Dial, zksync.WithTracer(rec.Tracer()))
 					rec.Tells(t, "the session stands", func() bool { return len(rec.Events) == 1 })
 					var first atomic.Bool
 					rec.On(func(name string) {

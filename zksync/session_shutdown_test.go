@@ -141,10 +141,7 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 					srv := z.Server
 					rec, in := suite.NewRecorder(t), make(chan struct{}, 1)
-					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialer(srv.Dial),
-						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
-					suite.Must(t, err)
-					t.Cleanup(func() { s.Close() })
+					s := z.Via(t, srv.Dial, zksync.WithTracer(rec.Tracer()))
 					rec.On(func(name string) {
 						if name == at {
 							in <- struct{}{}
