@@ -19,8 +19,8 @@ func TestLoss_ConnectionCut(t *testing.T) {
 	for name, fault := range map[string]func(suite.Network){
 		"ToServer": func(n suite.Network) { n.Blackhole(true, false) },
 		"ToClient": func(n suite.Network) {
-			// Where nothing comes back no new connection comes about: the
-			// server goes on hearing the old one, until that is given up.
+			// No new connection is made, because no answer comes back. The
+			// server reads from the old connection until the client closes it.
 			n.Refuse(true)
 			n.Blackhole(false, true)
 		},

@@ -150,7 +150,7 @@ func (k *knot) ring(n int) (nodes []string) {
 }
 
 // A cycle through permits is never certain, since anybody may give some back.
-// One among locks is told first.
+// A cycle among locks is listed first.
 func TestDeadlockThroughPermitsIsNeverCertain(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

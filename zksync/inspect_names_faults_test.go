@@ -15,10 +15,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// What a rewrite of a node's name must not do.
+// Faults during the rewrite of a node's data.
 
-// A waiting call's entry stands in line again, with another node, while the answer
-// to a rewrite of the old one is missing. What becomes of that is no loss.
+// The entry of a waiting call stands in line again, with another node, while the answer
+// to a rewrite of the old node is missing. The failure of that rewrite is no loss.
 func TestLateRewriteIsNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -49,7 +49,8 @@ func TestLateRewriteIsNoLoss(t *testing.T) {
 	})
 }
 
-// A call that waits for readers of its own session is told of one who still reads.
+// Blocked names a reader that still reads to a call that waits for readers of its own
+// session.
 func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -83,7 +84,7 @@ func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 	})
 }
 
-// A tracer's Parent that takes its time keeps a loss from nobody.
+// A slow Parent function of the tracer does not delay the report of a loss.
 func TestSlowParentDelaysNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

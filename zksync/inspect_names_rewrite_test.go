@@ -98,8 +98,8 @@ func TestRewriteKeepsARevocation(t *testing.T) {
 	}
 }
 
-// Where the session may not write to its nodes they name nobody but who keeps
-// them to the end.
+// Where the session may not write to its nodes, a node names an owner only if that owner
+// keeps it to the end.
 func TestNodeThatCannotBeRewritten(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		acl := zksync.WithACL(zk.ACL{Perms: zk.PermRead | zk.PermCreate | zk.PermDelete, Scheme: "world", ID: "anyone"})
@@ -131,7 +131,7 @@ func TestNodeThatCannotBeRewritten(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// A part of a permit is given back without a word lost that was written to it.
+// Giving back a part of a permit keeps the data that was written to the node.
 func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
@@ -157,7 +157,7 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 	})
 }
 
-// Who waits for permits is told that the one before has got in, even if that
+// A call that waits for permits learns that the one before has got in, even if that
 // one's node has been written to before: nothing else is written over.
 func TestTouchWritesOverNothing(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {

@@ -195,8 +195,7 @@ func TestCertificateIsAnIdentity(t *testing.T) {
 	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Servers(), as("invoices")), "/x509/lock", acl))
 	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Servers()), "/x509/lock", acl)) // in clear text: nobody
 
-	// Without a certificate there is no session: the servers ask for one unless
-	// told otherwise.
+	// Without a certificate there is no session: the servers ask for one by default.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	s, err := zksync.Dial(ctx, e.Servers(), zksync.WithTLS(&tls.Config{RootCAs: roots}))

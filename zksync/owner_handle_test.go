@@ -130,7 +130,7 @@ func TestRequestsOfReentry(t *testing.T) {
 	})
 }
 
-// Who enters a lock that has been asked back is told at once.
+// A call that enters a lock that has been asked back learns that at once.
 func TestRevokedTellsThoseWhoEnterLater(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, p, c := z.Dial(t), z.Path(t), z.Raw(t)

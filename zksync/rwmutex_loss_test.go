@@ -14,10 +14,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// Losses of what several may have at a time: read locks, permits, locks in a
-// bundle.
+// Losses of locks that can have several holders or several nodes: read locks, permits,
+// Multis.
 
-// losses are the ways to lose what is held, by what the session finds out.
+// losses are the ways to lose a lock, by the sign that the session gets.
 var losses = []struct {
 	name string
 	lose func(t *testing.T, z *suite.Ground, s *zksync.Session, node string)
@@ -65,8 +65,8 @@ func touchesNothing(t *testing.T, raw *zk.Conn, proxy *zktest.Proxy, s *zksync.S
 	}
 }
 
-// A read lock without a handle that was lost is paid by the first RUnlocks,
-// which touch nothing; what was taken later stays.
+// After the loss of read locks without a handle, the first RUnlocks give those back and
+// make no request. A read lock that was taken later stays.
 func TestLostReadersArePaidFirst(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range losses {
@@ -80,7 +80,7 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 				rw.RLock()
 				tt.lose(t, z, s, suite.NodeOf(t, raw, p, s))
 				lostBy(t, s, 1)
-				suite.LockAndUnlock(t, other) // nobody is held up: not elsewhere, not here
+				suite.LockAndUnlock(t, other) // no call is held up, in another session or in this one
 				suite.Must(t, rw.LockContext(ctx))
 				rw.Unlock()
 
@@ -106,8 +106,8 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 	})
 }
 
-// Nobody pays for others: an owner's loss is the owner's, and those of nobody in
-// particular come first for whoever names no owner.
+// An unlock with an owner gives back only what the owner has lost or holds. An unlock
+// without an owner gives back the lost locks without an owner first.
 func TestLostReadersOfOwners(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -118,7 +118,7 @@ func TestLostReadersOfOwners(t *testing.T) {
 		mine.Lock()
 		mine.Lock()
 		lost := suite.NodeOf(t, raw, p, s)
-		h, err := mine.Hold(ctx) // so that the loss is told
+		h, err := mine.Hold(ctx) // a handle makes the session look for the loss
 		suite.Must(t, err)
 		suite.Must(t, raw.Delete(lost, -1))
 		lostBy(t, s, 1)
@@ -145,8 +145,8 @@ func TestLostReadersOfOwners(t *testing.T) {
 	})
 }
 
-// A handle of a read lock, of permits, of several locks knows its loss, whichever
-// node it was; its late Release touches nobody.
+// The handle of a read lock, of permits, or of a Multi reports its loss, whichever of
+// its nodes was lost. A late Release deletes nothing.
 func TestLostHoldsOfTheFamily(t *testing.T) {
 	suite.Beside(t)
 	for _, k := range []struct {
@@ -257,8 +257,8 @@ func TestLostMulti(t *testing.T) {
 	})
 }
 
-// The session is out of contact for longer than it may: holds of every kind are
-// over by then, before anybody else can have the lock.
+// When the session has had no contact for too long, holds of every kind end before
+// another session can get the lock.
 func TestLostContactOfTheFamily(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

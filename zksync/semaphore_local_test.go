@@ -16,8 +16,8 @@ import (
 // soon waits until a call has got as far as it can.
 func soon() { time.Sleep(time.Second) }
 
-// A call for no permits whose context ends in the moment in which those before it give
-// up leaves the semaphore usable.
+// A call for no permits may end with its context at the moment at which the calls before
+// it give up. The semaphore stays usable.
 func TestNoPermitsAsTheContextEnds(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		sem := zksync.NewSemaphore(z.Dial(t), "/p", 1)
@@ -42,8 +42,8 @@ func TestNoPermitsAsTheContextEnds(t *testing.T) {
 	})
 }
 
-// Permits of one limit are not handed to a call that knows another one, and not at all to
-// a call that minds.
+// Permits of one limit are not handed over to a call with another limit. With
+// WithStrictLimit that call gets an error.
 func TestPermitsOfAnotherLimitAreNotHandedOver(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
@@ -116,7 +116,7 @@ func TestPartialReleaseBesideARename(t *testing.T) {
 	}
 }
 
-// An Unlock gives no permits back.
+// Unlock of a lock at the same path gives no permits back.
 func TestUnlockLeavesPermitsAlone(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Dial(t)
@@ -174,7 +174,7 @@ func TestPermitsAreHandedOverInOrder(t *testing.T) {
 	})
 }
 
-// Whoever waits is told for whom, also without a node in ZooKeeper's line.
+// Blocked names the call ahead also to a call without a node in ZooKeeper's line.
 func TestPermitsWithoutANodeAreTold(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		var mu sync.Mutex
@@ -223,7 +223,7 @@ func TestPermitsWithoutANodeAreTold(t *testing.T) {
 }
 
 // A read lock whose node was to be renewed for a reader that gave up is released, and
-// that is told, as any other.
+// the tracer sees that release as any other.
 func TestReleaseAfterAReaderGaveUp(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

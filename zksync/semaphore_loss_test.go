@@ -11,10 +11,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// Permits without a handle: who gives back what.
+// Permits without a handle: which of them Release gives back.
 
-// Permits that were lost are given back first, in any parts, and that touches
-// nothing; those that were taken later stay.
+// Release gives lost permits back first, in any parts, and makes no request for them.
+// Permits that were taken later stay.
 func TestLostPermitsArePaidFirst(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -52,7 +52,7 @@ func TestLostPermitsArePaidFirst(t *testing.T) {
 	})
 }
 
-// A part of permits that are lost without anybody knowing: that finds out, once.
+// Release of a part of permits finds out that they were lost, and counts the loss once.
 func TestPartOfLostPermits(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -74,8 +74,8 @@ func TestPartOfLostPermits(t *testing.T) {
 	})
 }
 
-// Parts of one permit that several give back at once: each counts once, and none
-// is lost.
+// Several goroutines give back parts of one permit at once: each part counts once, and
+// none is lost.
 func TestPartsGivenBackAtOnce(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n, left = 8, 3
@@ -101,8 +101,8 @@ func TestPartsGivenBackAtOnce(t *testing.T) {
 	})
 }
 
-// Permits of a Hold are not for Release, and permits without one not for a
-// handle.
+// Semaphore.Release does not give back the permits of a Hold, and Hold.Release not those
+// that were acquired without one.
 func TestReleaseIsNotForHolds(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -129,8 +129,8 @@ func TestReleaseIsNotForHolds(t *testing.T) {
 	})
 }
 
-// Whatever becomes of the request that gives a part back, it is given back once,
-// and the rest is held, or known to be lost.
+// Whether the request that gives a part back succeeds, fails or gets no answer, the part
+// is given back once, and the rest is held or known to be lost.
 func TestPartExits(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

@@ -17,7 +17,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// isClientClosed checks that an error tells that the program has closed its client.
+// isClientClosed checks that an error says that the program has closed its client.
 func isClientClosed(t testing.TB, err error) {
 	t.Helper()
 	if e := suite.IsError(t, err, zksync.ErrClosed); e.ErrorType() != "closed" || !strings.Contains(err.Error(), "the program has closed its ZooKeeper client") {
@@ -173,7 +173,7 @@ func TestReconnectsOfAClientPileUpNothing(t *testing.T) {
 		if n := atRestNow(); n > atFirst+10 {
 			t.Errorf("%d goroutines after %d reconnects, %d before", n, times, atFirst)
 		}
-		for i := range locks { // the watches tell
+		for i := range locks { // the watches report it
 			suite.Must(t, zksync.NewMutex(other, fmt.Sprint(at, i)).UnlockContext(ctx))
 		}
 		suite.Within(t, suite.Soon, func() {

@@ -193,7 +193,7 @@ func ours() string {
 	return strings.Join(left, "\n\n")
 }
 
-// Calls in progress end with Close, also where the clean-up goes on.
+// Close ends the calls in progress, even if its clean-up goes on after it.
 func TestCloseEndsCallsOnALivingClient(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

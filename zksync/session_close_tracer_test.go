@@ -23,7 +23,7 @@ var enders = []struct {
 	{"Shutdown", func(s *zksync.Session) error { return s.Shutdown(context.Background()) }},
 }
 
-// A program may close its session when it is told that the connection is lost.
+// A program may close its session when the tracer reports that the connection is lost.
 func TestCloseWhenToldOfTheSession(t *testing.T) {
 	t.Parallel()
 	for _, by := range enders {

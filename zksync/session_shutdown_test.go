@@ -182,7 +182,7 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 }
 
 // Of several permits that are given back at once, each is, whatever the tracer does
-// when it is told of the first.
+// when the tracer reports the first.
 func TestReleaseOfPermitsOutlastsAPanicOfTheTracer(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -50,7 +50,7 @@ var lossesOfAll = []struct {
 	{zksync.EndClosed, func(_ *suite.Ground, _ suite.Network, s *zksync.Session) error { return s.Close() }},
 }
 
-// A loss of everything ends all contexts before the tracer is told of any: a
+// A loss of everything ends all contexts before the tracer sees the end of any hold: a
 // HoldEnd that waits for the others' contexts gets what it waits for.
 func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 					Session:   func(zksync.SessionEvent) { time.Sleep(suite.VirtualTimeout) },
 					Cleanup:   func(int) { time.Sleep(slow) },
 				}))
-				for i := range holds { // nobody is told of their loss but the log
+				for i := range holds { // only the log reports their loss
 					zksync.NewMutex(s, fmt.Sprint("/plain-", i)).Lock()
 				}
 				_, ctxs := manyHolds(t, s, "/l", holds)
@@ -152,7 +152,7 @@ func (l slowLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l slowLog) WithGroup(string) slog.Handler { return l }
 
 // A HoldEnd that does not return keeps no later loss from its holder: the session
-// goes on proving its life, and tells when it can't.
+// goes on proving its life, and reports when it can't.
 func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

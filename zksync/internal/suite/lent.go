@@ -11,8 +11,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// A client of the program's own lives on after Close, and its session with it:
-// whatever a lock has left there has to go by itself.
+// A client of the program outlives Close of the session on it, and so does the
+// client's session: the library has to delete the nodes of its locks there.
 
 // AdaptedTimeout is well above the 4 s that Close waits: no session ends meanwhile.
 const AdaptedTimeout = 10 * time.Second
@@ -67,7 +67,7 @@ func (l *Lent) Gone(t *testing.T, p string) {
 	l.Lives(t)
 }
 
-// CloseNames checks that Close tells of one path, in its own words.
+// CloseNames checks that the error of Close has the words, and names the path.
 func CloseNames(t *testing.T, err error, words, path string) {
 	t.Helper()
 	e := IsError(t, err)

@@ -27,7 +27,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder that must be balanced at the end of the test, when
-// the sessions that it is told of have been closed.
+// the sessions that it traces have been closed.
 func NewRecorder(t testing.TB) *Recorder {
 	r := new(Recorder)
 	t.Cleanup(func() {
@@ -154,7 +154,8 @@ func (r *Recorder) Tracer() *zksync.Tracer {
 	}
 }
 
-// Balanced waits until no span is open, and tells what went wrong.
+// Balanced waits until no span is open. It fails the test if a span ended twice or
+// stays open.
 func (r *Recorder) Balanced(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(Patience)
@@ -176,7 +177,7 @@ func (r *Recorder) Balanced(t testing.TB) {
 	}
 }
 
-// Tells waits until f is true of what was recorded.
+// Tells waits until f, which runs with Mu locked, is true.
 func (r *Recorder) Tells(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	Eventually(t, what, func() bool {

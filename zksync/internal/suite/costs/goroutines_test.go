@@ -107,8 +107,8 @@ func goroutineRuns() float64 {
 	return 8 * float64(n)
 }
 
-// Each release wakes one goroutine of those that wait, not all of them: what
-// the scheduler did tells, which nothing in the library can get wrong.
+// Each release wakes one goroutine of those that wait, not all of them. The
+// scheduler's own trace shows that; the library can't influence it.
 func TestAReleaseWakesOneGoroutine(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		var granted []int // in order; guarded by the lock under test

@@ -101,7 +101,7 @@ func curatorLanguage(t *testing.T) language {
 		"-cp", path, "CuratorWorker"}}
 }
 
-// worker is a program in a process of its own, which is told what to do line
+// worker is a program in a process of its own, which reads what to do line
 // by line.
 type worker struct {
 	suite.Child

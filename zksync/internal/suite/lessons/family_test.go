@@ -80,8 +80,8 @@ func TestNearestWriter(t *testing.T) {
 	})
 }
 
-// An owner that reads and asks to write would wait for itself: it is told at
-// once, by every call and without a request.
+// An owner that reads and asks to write would wait for itself: every call
+// returns an error at once, without a request.
 func TestUpgradeIsADeadlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)

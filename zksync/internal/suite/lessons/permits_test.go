@@ -122,7 +122,7 @@ func TestWhatCounts(t *testing.T) {
 }
 
 // Limits that differ are an error where that is asked for; otherwise the smallest
-// counts, and the log tells once.
+// counts, and the log reports it once.
 func TestLimitsDiffer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p := suite.Context(t), z.Path(t)

@@ -51,7 +51,7 @@ func (p plan) again() string {
 	return cmd
 }
 
-// report tells what is wrong, and how to see it again.
+// report fails the test with what is wrong, and how to see it again.
 func (w *world) report(t *testing.T) {
 	t.Helper()
 	if len(w.bad) == 0 {
