@@ -76,8 +76,8 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 	}
 }
 
-// Where time runs out before the second look, what the first one showed is returned
-// all the same. Without a cycle there is no second look.
+// If the context ends before the second look, the result of the first one is still
+// returned. Without a cycle there is no second look.
 func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

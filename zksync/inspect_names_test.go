@@ -175,8 +175,8 @@ func TestRequestsOfARewrite(t *testing.T) {
 	})
 }
 
-// Who waits behind a node that is rewritten reads it once, and neither lists nor
-// forgets that it is next.
+// A call that waits behind a node that is rewritten reads it once. It does not list the
+// line again, and still knows that it is next.
 func TestRequestsBehindARewrite(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s, next := z.Counted(t), z.Counted(t)

@@ -62,7 +62,7 @@ func TestRevokeKeepsTheName(t *testing.T) {
 	})
 }
 
-// Whatever way the request is written, the holder hears of it.
+// The holder learns of the request, whichever way it is written.
 func TestRevokedUnderstandsEveryWord(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)

@@ -132,7 +132,7 @@ func TestMultiAgreesUnderWay(t *testing.T) {
 	})
 }
 
-// Whatever the paths are, Multis of different locks are different locks.
+// Multis of different locks are different locks, whichever paths they have.
 func TestMultisOfDifferentLocksAreDifferent(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root, s, raw := suite.Context(t), z.Path(t), z.Dial(t), z.Raw(t)

@@ -21,8 +21,8 @@ var opening = []struct {
 	}},
 }
 
-// Nobody guards a lock without a handle: its node may have been deleted long ago.
-// The first handle on it finds that out before it is given.
+// The session does not watch the node of a lock without a handle: it may have been
+// deleted long ago. The first handle on it finds that out before it is given.
 func TestFirstHandleOnAPlainLockIsProven(t *testing.T) {
 	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {

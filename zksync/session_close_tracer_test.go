@@ -65,8 +65,8 @@ func TestCloseWhenToldOfTheSession(t *testing.T) {
 	}
 }
 
-// Whatever function of the tracer closes the session, but those within a call that
-// wants a lock, returns in time, and so does what runs it.
+// Any function of the tracer may close the session, except those within a call that wants
+// a lock. It returns in time, and so does the call that runs it.
 func TestCloseWithinTheTracer(t *testing.T) {
 	unlock := func(t *testing.T, _ *zktest.Server, s *zksync.Session) {
 		m := zksync.NewMutex(s, "/l")

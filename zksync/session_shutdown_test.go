@@ -181,7 +181,7 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 	}
 }
 
-// Of several permits that are given back at once, each is, whatever the tracer does
+// Several permits that are given back at once are all given back, whatever the tracer does
 // when the tracer reports the first.
 func TestReleaseOfPermitsOutlastsAPanicOfTheTracer(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {

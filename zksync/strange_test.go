@@ -218,7 +218,7 @@ func TestStrangersBesideDataAreTold(t *testing.T) {
 	})
 }
 
-// However many kinds of names there are, few are read.
+// With any number of kinds of names, few nodes are read.
 func TestStrangersCostFewReads(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const most = 16

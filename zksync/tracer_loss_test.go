@@ -85,8 +85,7 @@ func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
 	}
 }
 
-// However many holds there are, and however long the tracer and the log take for
-// each, all contexts end at one moment, and HoldEnd comes for each hold.
+// With any number of holds, and however slow the tracer and the log are, all contexts end at one moment, and HoldEnd comes for each hold.
 func TestLossIsToldToAllAtOnce(t *testing.T) {
 	const holds, slow = 100, 50 * time.Millisecond
 	for _, tt := range []struct {

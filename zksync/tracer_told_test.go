@@ -49,7 +49,8 @@ func TestBlockedTellsThoseBehind(t *testing.T) {
 	})
 }
 
-// One that keeps a permit from its turn is named as whoever has a lock is.
+// Blocked names the holder of permits that blocks a call, as it names the holder of a
+// lock.
 func TestBlockedTellsWhoHasThePermit(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Path(t)
@@ -124,7 +125,7 @@ func TestCleanupAddsUp(t *testing.T) {
 	})
 }
 
-// What a loss was for is in its error.
+// The error of a loss has its reason.
 func TestLossReason(t *testing.T) {
 	if r := zksync.LossReason(nil); r != "" {
 		t.Errorf("%q of no error", r)

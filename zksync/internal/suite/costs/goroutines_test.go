@@ -145,8 +145,8 @@ func TestAReleaseWakesOneGoroutine(t *testing.T) {
 	})
 }
 
-// However many goroutines of a session want a lock, one node of the session
-// waits for it, so that others have their turn.
+// With any number of goroutines that want a lock, one node of their session waits for it,
+// so that other sessions have their turn.
 func TestACrowdOfGoroutinesStandsInLineOnce(t *testing.T) {
 	const enough = 60 // turns of the other one
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {

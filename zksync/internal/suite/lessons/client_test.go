@@ -198,7 +198,7 @@ func TestAuthSurvivesFailedWrites(t *testing.T) {
 	})
 }
 
-// One address: reconnecting does not cost the client's second of waiting.
+// With one address, a reconnection does not wait for the client's second.
 func TestReconnectTakesNoSecond(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		p, s := z.Behind(t)

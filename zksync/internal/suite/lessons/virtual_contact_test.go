@@ -204,8 +204,8 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 	})
 }
 
-// Who has waited so long that nothing is known of the session asks, and keeps the
-// place in line that it has.
+// A call that has waited so long that the session may be over asks the server, and keeps
+// its position in line.
 func TestOldPlaceIsProven(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
