@@ -1,10 +1,8 @@
 package local
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -80,14 +78,7 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 	}
 }
 
-// programs is how many programs TestLine plays; 0: as many as the form of the tests
-// asks for.
-var programs = flag.Uint64("local.programs", 0, "how many programs TestLine plays")
-
-const (
-	allPrograms = 100_000
-	fewPrograms = allPrograms / 4 // in the short form
-)
+const programs = 100000
 
 var owners = []string{"", "", "", "a", "b"}
 
@@ -123,16 +114,8 @@ func play(seed uint64, states *[]string) (w *world, bad string) {
 
 // Random programs are played against what the line promises.
 func TestLine(t *testing.T) {
-	n := *programs
-	switch {
-	case n > 0:
-	case os.Getenv("ZKSYNC_LONG") != "":
-		n = allPrograms
-	default:
-		n = fewPrograms
-	}
 	total, handed := 0, 0
-	for seed := range n {
+	for seed := range uint64(programs) {
 		w, bad := play(seed, nil)
 		if bad != "" {
 			var states []string
