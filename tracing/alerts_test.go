@@ -71,7 +71,7 @@ func TestAlertsNameWhatThereIs(t *testing.T) {
 		m.Unlock()
 		r.srv.Disconnect(s.ID())
 		ok(t, s.Ping(context.Background()))
-		synctest.Wait() // the session's events are told beside its calls
+		synctest.Wait() // the session's events are reported beside its calls
 		there := r.prometheus(t)
 		for _, file := range []string{"alerts.yml", "../README.md"} {
 			text, err := os.ReadFile(file)

@@ -115,7 +115,7 @@ func TestAllocationsOfAFreeLock(t *testing.T) {
 	}
 }
 
-// What is told of a call, without the lock: exact.
+// The functions of the tracer for one call, without the lock: exact.
 func TestAllocationsOfTheTracer(t *testing.T) {
 	tr, a := unsampled(), zksync.AcquireInfo{Path: lockPath, Mode: zksync.ModeMutex}
 	n := testing.AllocsPerRun(1000, func() {

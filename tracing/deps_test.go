@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whoever imports the package gets OpenTelemetry's API, and no SDK. That package
-// zksync has neither is tested at the module's root.
+// A program that imports the package gets OpenTelemetry's API, and no SDK. A test at the
+// module's root checks that package zksync needs neither.
 func TestDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{.Module.Path}}{{end}}", ".").CombinedOutput()
 	if err != nil {

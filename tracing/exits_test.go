@@ -282,7 +282,7 @@ func TestPanicOfAnotherTracer(t *testing.T) {
 	}
 }
 
-// What the program does may panic, or end its goroutine.
+// The program's function may panic, or end its goroutine.
 func TestPanicOfTheWork(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		m := zksync.NewMutex(r.dial(), lockPath)

@@ -10,8 +10,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// Who comes after a hand-over waits for the one who holds now, and links to its
-// span: not to that of the call which the node was made for, long ended.
+// A call that comes after a hand-over waits for the present holder and links to its span,
+// not to the ended span of the call that made the node.
 func TestLinkAfterAHandOver(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		s, other := r.dial(), r.dial()

@@ -90,8 +90,7 @@ const (
 	traced = `{"v":1,"tp":"`
 )
 
-// What stands in the node ahead may be anything: it gives no link, no error and
-// no line in a log.
+// Invalid data in the node ahead gives no link, no error and no line in a log.
 func TestHostilePayloads(t *testing.T) {
 	big := strings.Repeat("x", 100_000)
 	for name, tt := range map[string]struct {

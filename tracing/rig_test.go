@@ -130,7 +130,7 @@ func wants(t *testing.T, what string, list []attribute.KeyValue, want map[string
 // counter or histogram, or a gauge's value.
 func (r *rig) points(name string) map[string]float64 {
 	r.t.Helper()
-	synctest.Wait() // what is told beside the calls
+	synctest.Wait() // what is reported beside the calls
 	var all metricdata.ResourceMetrics
 	if err := r.reader.Collect(context.Background(), &all); err != nil {
 		r.t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// One waits five seconds for another, and holds for three: in spans and in
-// metrics, exactly.
+// A call waits for five seconds, and holds for three. The spans and the metrics show
+// exactly that.
 func TestDurations(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := zksync.NewMutex(r.dial(), lockPath), zksync.NewMutex(r.dial(), lockPath)
@@ -139,7 +139,7 @@ func TestRoots(t *testing.T) {
 	})
 }
 
-// What a hand-over is: a hold of its own without a release between.
+// After a hand-over there is a new hold, without a release before it.
 func TestHandoff(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		m := zksync.NewMutex(r.dial(), lockPath)
@@ -259,7 +259,7 @@ func TestCleanupPending(t *testing.T) {
 
 // Five thousand paths are one series per combination of the table.
 func TestCardinality(t *testing.T) {
-	const paths = 5000
+	const paths = 2000 // more than the names below
 	use := func(t *testing.T, r *rig) {
 		s := r.dial()
 		for i := range paths {

@@ -21,7 +21,7 @@ func ExampleDial() {
 		zksync.WithIdentity("billing-7f9c"), // shown to those who wait behind us
 		zksync.WithChroot("/billing"))
 	if err != nil {
-		log.Fatal(err) // tells how each server failed
+		log.Fatal(err) // the error says how each server failed
 	}
 	defer s.Close()
 	fmt.Println(s.Timeout())

@@ -94,8 +94,8 @@ func TestHoldKeepsNoContexts(t *testing.T) {
 	})
 }
 
-// What has been made of a context ends with the hold, also where nobody has kept
-// the context itself, and without a goroutine until then.
+// Contexts derived from a hold's context end with the hold, even if the program has not
+// kept the hold's context. They need no goroutine until then.
 func TestHoldEndsWhatIsMadeOfItsContexts(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		for _, lose := range []bool{true, false} {
@@ -265,8 +265,8 @@ func (p *askedParent) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// However many contexts of holds are within each other, a value is asked for once of
-// the outermost parent.
+// With any number of nested contexts of holds, a value is asked for once of the
+// outermost parent.
 func TestHoldContextsAskTheirParentOnce(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

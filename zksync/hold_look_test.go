@@ -108,8 +108,8 @@ func TestHoldLooksAgainAfterATimeWithout(t *testing.T) {
 	}
 }
 
-// Who enters a lock that was asked back while it had no handle is told once its node
-// has been read, and those who enter after that at once.
+// A call that enters a lock which was asked back while it had no handle learns that
+// once the node has been read. Calls that enter after that learn it at once.
 func TestRevokedTellsAFirstHandleSoon(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -16,15 +16,15 @@ import (
 // hold's contexts end before another session holds.
 func TestLoss_ConnectionCut(t *testing.T) {
 	suite.Beside(t)
-	for name, fault := range map[string]func(*zktest.Proxy){
-		"ToServer": func(p *zktest.Proxy) { p.Blackhole(true, false) },
-		"ToClient": func(p *zktest.Proxy) {
-			// Where nothing comes back no new connection comes about: the
-			// server goes on hearing the old one, until that is given up.
-			p.Refuse(true)
-			p.Blackhole(false, true)
+	for name, fault := range map[string]func(suite.Network){
+		"ToServer": func(n suite.Network) { n.Blackhole(true, false) },
+		"ToClient": func(n suite.Network) {
+			// No new connection is made, because no answer comes back. The
+			// server reads from the old connection until the client closes it.
+			n.Refuse(true)
+			n.Blackhole(false, true)
 		},
-		"Both": func(p *zktest.Proxy) { p.Blackhole(true, true) },
+		"Both": func(n suite.Network) { n.Blackhole(true, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
@@ -32,11 +32,10 @@ func TestLoss_ConnectionCut(t *testing.T) {
 				const n = 50
 				root := z.Path(t)
 				var first []*zksync.Session
-				var proxies []*zktest.Proxy
+				var networks []suite.Network
 				for range n {
-					p := z.Proxied(t)
-					proxies = append(proxies, p)
-					first = append(first, suite.DialTo(t, []string{p.Addr()}, zksync.WithSessionTimeout(suite.LossTimeout)))
+					n, s := z.Through(t, zksync.WithSessionTimeout(suite.LossTimeout))
+					networks, first = append(networks, n), append(first, s)
 				}
 				var second []*zksync.Session
 				for range 5 {
@@ -53,14 +52,14 @@ func TestLoss_ConnectionCut(t *testing.T) {
 					if err := d.First.Err(); err != nil {
 						return fmt.Errorf("lost before the fault: %w", err)
 					}
-					fault(proxies[i])
+					fault(networks[i])
 					all[i], err = d.End(ctx)
-					proxies[i].Heal()
+					networks[i].Heal()
 					return err
 				})
 				suite.Margins(t, all)
 				suite.CloseAll(t, first)
-			})
+			}, suite.Timeless)
 		})
 	}
 }
@@ -71,24 +70,23 @@ func TestLoss_ConnectionCut(t *testing.T) {
 func TestLoss_DeafClient(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := z.Proxied(t)
-		first := suite.DialTo(t, []string{p.Addr()}, zksync.WithSessionTimeout(suite.LossTimeout))
+		n, first := z.Through(t, zksync.WithSessionTimeout(suite.LossTimeout))
 		second := z.Dial(t, zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine())
 		ctx := suite.Context(t)
 		d, err := suite.BeginDuel(ctx, first, second, z.Path(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Blackhole(false, true)
+		n.Blackhole(false, true)
 		<-d.Ctx.Done()
 		suite.SleepReal(suite.LossTimeout * 3 / 2) // an expiry would come within a tick of T
-		p.Heal()
+		n.Heal()
 		margin, err := d.End(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("the first holder was out %v before the second was in", margin)
-	})
+	}, suite.Timeless)
 }
 
 // A hold survives a quarter of the session timeout without contact, again and

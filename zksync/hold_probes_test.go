@@ -100,7 +100,7 @@ func TestManyHoldsAndASilentServer(t *testing.T) {
 }
 
 // A node that its own session may not read hides no other one's end, not even that of
-// a part of the same Multi: nobody but the probes tells of it here.
+// a part of the same Multi: only the probes find out here.
 func TestUnreadableHoldHidesNoOther(t *testing.T) {
 	blind := zk.WorldACL(zk.PermAll &^ zk.PermRead)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

@@ -83,30 +83,33 @@ func TestReleaseWithDoneContext(t *testing.T) {
 // The loss of a Hold ends its contexts, frees its place at once, and its late
 // Release touches nobody.
 func TestHoldLost(t *testing.T) {
-	suite.Parallel(t)
-	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		for _, tt := range []struct {
-			name string
-			lose func(t *testing.T, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error
-		}{
-			{"node deleted", func(t *testing.T, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error { return c.Delete(h.Node(), -1) }},
-			{"session expired", func(t *testing.T, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error { return z.Expire(s.ID()) }},
-			{"parent deleted", func(t *testing.T, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error {
-				_, err := c.Multi(&zk.DeleteRequest{Path: h.Node(), Version: -1}, &zk.DeleteRequest{Path: path.Dir(h.Node()), Version: -1})
-				return err
-			}},
-		} {
-			t.Run(tt.name, func(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		lose func(z *suite.Ground, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error
+	}{
+		{"node deleted", func(z *suite.Ground, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error {
+			return c.Delete(h.Node(), -1)
+		}},
+		{"session expired", func(z *suite.Ground, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error { return z.Expire(s.ID()) }},
+		{"parent deleted", func(z *suite.Ground, c *zk.Conn, s *zksync.Session, h *zksync.Hold) error {
+			_, err := c.Multi(&zk.DeleteRequest{Path: h.Node(), Version: -1}, &zk.DeleteRequest{Path: path.Dir(h.Node()), Version: -1})
+			return err
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			suite.Parallel(t)
+			suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 				s, p := z.Dial(t), z.Path(t)
 				m := zksync.NewMutex(s, p)
 				h, err := m.Hold(suite.Context(t))
 				suite.Must(t, err)
 				ctx := h.Context(context.Background())
-				suite.Must(t, tt.lose(t, z.Raw(t), s, h))
+				suite.Must(t, tt.lose(z, z.Raw(t), s, h))
 				select {
 				case <-ctx.Done():
 				case <-suite.Context(t).Done():
-					t.Fatal("the holder is not told")
+					t.Fatal("the holder does not learn of the loss")
 				}
 				if !errors.Is(context.Cause(ctx), zksync.ErrLost) || !errors.Is(h.Err(), zksync.ErrLost) {
 					t.Errorf("%v, %v", context.Cause(ctx), h.Err())
@@ -129,9 +132,9 @@ func TestHoldLost(t *testing.T) {
 				}
 				suite.AtRest(t, s)
 				z.Empty(t, p)
-			})
-		}
-	})
+			}, suite.Timeless)
+		})
+	}
 }
 
 func TestRevoked(t *testing.T) {

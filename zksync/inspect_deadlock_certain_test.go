@@ -76,8 +76,8 @@ func TestDeadlockIsCertainAfterASecondLook(t *testing.T) {
 	}
 }
 
-// Where time runs out before the second look, what the first one showed is told
-// all the same. Without a cycle there is no second look.
+// If the context ends before the second look, the result of the first one is still
+// returned. Without a cycle there is no second look.
 func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -159,7 +159,7 @@ func TestDeadlockIsNotOfNodesMadeAnew(t *testing.T) {
 }
 
 // When one cycle has dissolved by the second look, another one among the same
-// owners is told.
+// owners is still returned.
 func TestDeadlockBesideOneThatDissolved(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -150,7 +150,7 @@ func (k *knot) ring(n int) (nodes []string) {
 }
 
 // A cycle through permits is never certain, since anybody may give some back.
-// One among locks is told first.
+// A cycle among locks is listed first.
 func TestDeadlockThroughPermitsIsNeverCertain(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -213,7 +213,7 @@ func TestDeadlockThroughTheFartherReader(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// Who is not known is tied to nobody: not to another one who is not known, either.
+// A node without an owner joins no cycle, not even with another node without an owner.
 func TestNobodyIsTiedToANodeWithoutAnOwner(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -278,7 +278,7 @@ func TestDeadlockOfOneOwner(t *testing.T) {
 	})
 }
 
-// What a second look costs: a sync, and a read of each node of the cycle.
+// A second look costs a sync and a read of each node of the cycle.
 func TestRequestsOfASecondLook(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		k := tie(t, z.Path(t), func() *zksync.Session { return z.Dial(t) })

@@ -15,27 +15,20 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// What a rewrite of a node's name must not do.
+// Faults during the rewrite of a node's data.
 
-// A waiting call's entry stands in line again, with another node, while the answer
-// to a rewrite of the old one is missing. What becomes of that is no loss.
+// The entry of a waiting call stands in line again, with another node, while the answer
+// to a rewrite of the old node is missing. The failure of that rewrite is no loss.
 func TestLateRewriteIsNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
 		s, other := z.Via(t, srv.Dial), z.Via(t, srv.Dial)
 		held := zksync.NewMutex(other, "/l")
 		held.Lock()
-		m := zksync.NewMutex(s, "/l")
-		ctx, cancel := context.WithCancel(context.Background())
-		first := suite.Async(func() error { return m.As(zksync.NewOwner("a")).LockContext(ctx) })
-		synctest.Wait()
-		b := m.As(zksync.NewOwner("b"))
-		second := suite.Async(func() error { return b.LockContext(context.Background()) })
-		synctest.Wait()
+		b, second, giveUp := behindOneThatGivesUp(t, s, "/l")
 		var lost atomic.Int32
 		srv.DropReply(func(r zktest.Request) bool { return r.Op == "setData" && lost.Add(1) > 0 })
-		cancel()
-		suite.IsError(t, suite.Receive(t, first), context.Canceled)
+		giveUp()
 		for lost.Load() < 6 { // so many tries make pauses long
 			time.Sleep(time.Millisecond)
 		}
@@ -56,7 +49,8 @@ func TestLateRewriteIsNoLoss(t *testing.T) {
 	})
 }
 
-// A call that waits for readers of its own session is told of one who still reads.
+// Blocked names a reader that still reads to a call that waits for readers of its own
+// session.
 func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -90,29 +84,7 @@ func TestLocalPeerIsAReaderWhoReads(t *testing.T) {
 	})
 }
 
-// A node that was asked back names its holder still, and goes on asking.
-func TestNameBesideARequestToGiveBack(t *testing.T) {
-	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, other := z.Dial(t), z.Dial(t)
-		p := z.Path(t)
-		m := zksync.NewMutex(s, p)
-		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
-		a.Lock()
-		node := firstNode(t, other, p).Node
-		suite.Must(t, other.Revoke(suite.Context(t), node))
-		got := suite.Async(func() error { return b.LockContext(suite.Context(t)) })
-		suite.AwaitWaiting(t, s, 1)
-		a.Unlock()
-		suite.Must(t, suite.Receive(t, got))
-		suite.Eventually(t, "the node names the new holder", func() bool { return firstNode(t, other, p).OwnerName == "b" })
-		if n := firstNode(t, other, p); n.Node != node || !n.Revoked {
-			t.Errorf("%+v", n)
-		}
-		b.Unlock()
-	})
-}
-
-// A tracer's Parent that takes its time keeps a loss from nobody.
+// A slow Parent function of the tracer does not delay the report of a loss.
 func TestSlowParentDelaysNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -50,31 +51,55 @@ func TestSharedNodeCarriesALiveTrace(t *testing.T) {
 	})
 }
 
-// A request to give the lock back stays where it was written.
+// A request to give the lock back stays where it was written: the node still asks for
+// that after a hand-over. It names the new holder if its data can still be read.
 func TestRewriteKeepsARevocation(t *testing.T) {
-	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		s, other := z.Dial(t), z.Dial(t)
-		p := z.Path(t)
-		m := zksync.NewMutex(s, p)
-		a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
-		a.Lock()
-		got := suite.Async(func() error { return b.LockContext(suite.Context(t)) })
-		suite.AwaitWaiting(t, s, 1)
-		n := firstNode(t, other, p)
-		_, err := other.Conn().Set(n.Node, []byte("__REVOKE__"), -1)
-		suite.Must(t, err)
-		a.Unlock()
-		suite.Must(t, suite.Receive(t, got))
-		time.Sleep(300 * time.Millisecond)
-		if n := firstNode(t, other, p); !n.Revoked {
-			t.Errorf("the node says %+v", n)
+	t.Parallel()
+	for _, tt := range []struct {
+		name, names string
+		ask         func(t *testing.T, s *zksync.Session, node string)
+	}{
+		{"Revoke", "b", func(t *testing.T, s *zksync.Session, node string) {
+			suite.Must(t, s.Revoke(suite.Context(t), node))
+		}},
+		{"Curator", "", func(t *testing.T, s *zksync.Session, node string) {
+			_, err := s.Conn().Set(node, []byte("__REVOKE__"), -1)
+			suite.Must(t, err)
+		}},
+	} {
+		for _, waiting := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/waiting=%t", tt.name, waiting), func(t *testing.T) {
+				suite.Parallel(t)
+				suite.Each(t, func(t *testing.T, z *suite.Ground) {
+					s, other, p := z.Dial(t), z.Dial(t), z.Path(t)
+					m := zksync.NewMutex(s, p)
+					a, b := m.As(zksync.NewOwner("a")), m.As(zksync.NewOwner("b"))
+					a.Lock()
+					node := firstNode(t, other, p).Node
+					if !waiting {
+						tt.ask(t, other, node)
+					}
+					got := suite.Async(func() error { return b.LockContext(suite.Context(t)) })
+					suite.AwaitWaiting(t, s, 1)
+					if waiting {
+						tt.ask(t, other, node)
+					}
+					a.Unlock()
+					suite.Must(t, suite.Receive(t, got))
+					time.Sleep(300 * time.Millisecond)
+					suite.Eventually(t, "the node names the new holder", func() bool { return firstNode(t, other, p).OwnerName == tt.names })
+					if n := firstNode(t, other, p); n.Node != node || !n.Revoked {
+						t.Errorf("%+v", n)
+					}
+					b.Unlock()
+				}, suite.Timeless)
+			})
 		}
-		b.Unlock()
-	}, suite.Timeless)
+	}
 }
 
-// Where the session may not write to its nodes they name nobody but who keeps
-// them to the end.
+// Where the session may not write to its nodes, a node names an owner only if that owner
+// keeps it to the end.
 func TestNodeThatCannotBeRewritten(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		acl := zksync.WithACL(zk.ACL{Perms: zk.PermRead | zk.PermCreate | zk.PermDelete, Scheme: "world", ID: "anyone"})
@@ -106,7 +131,7 @@ func TestNodeThatCannotBeRewritten(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// A part of a permit is given back without a word lost that was written to it.
+// Giving back a part of a permit keeps the data that was written to the node.
 func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)
@@ -132,7 +157,7 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 	})
 }
 
-// Who waits for permits is told that the one before has got in, even if that
+// A call that waits for permits learns that the one before has got in, even if that
 // one's node has been written to before: nothing else is written over.
 func TestTouchWritesOverNothing(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
@@ -163,6 +188,24 @@ func TestTouchWritesOverNothing(t *testing.T) {
 
 const kazooParts = 1 // for each node of a Multi, one more
 
+// behindOneThatGivesUp has two owners wait for a lock, in virtual time, behind its
+// holder. It returns the lock of the second one, and what its call returns. giveUp ends
+// the first call, whose node then stands for the second one.
+func behindOneThatGivesUp(t *testing.T, s *zksync.Session, p string) (l zksync.Locker, second <-chan error, giveUp func()) {
+	m := zksync.NewMutex(s, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := suite.Async(func() error { return m.As(zksync.NewOwner("a")).LockContext(ctx) })
+	synctest.Wait()
+	l = m.As(zksync.NewOwner("b"))
+	second = suite.Async(func() error { return l.LockContext(context.Background()) })
+	synctest.Wait()
+	return l, second, func() {
+		t.Helper()
+		cancel()
+		suite.IsError(t, suite.Receive(t, first), context.Canceled)
+	}
+}
+
 // A rewrite that finds no node has found a loss.
 func TestRewriteFindsALoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
@@ -170,15 +213,9 @@ func TestRewriteFindsALoss(t *testing.T) {
 		holder, s := z.Via(t, srv.Dial), z.Via(t, srv.Dial, zksync.WithLogger(slog.New(slog.DiscardHandler)))
 		h, err := zksync.NewMutex(holder, "/l").Hold(suite.Context(t))
 		suite.Must(t, err)
-		m := zksync.NewMutex(s, "/l")
-		ctx, cancel := context.WithCancel(suite.Context(t))
-		first := suite.Async(func() error { return m.As(zksync.NewOwner("first")).LockContext(ctx) })
-		synctest.Wait()
-		second := suite.Async(func() error { return m.As(zksync.NewOwner("second")).LockContext(suite.Context(t)) })
-		synctest.Wait()
+		l, second, giveUp := behindOneThatGivesUp(t, s, "/l")
 		node := suite.NodesOf(srv, s.ID())[0]
-		cancel()
-		suite.IsError(t, suite.Receive(t, first), context.Canceled)
+		giveUp()
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Must(t, suite.Receive(t, second))
 		suite.Must(t, holder.Break(suite.Context(t), node))
@@ -186,6 +223,6 @@ func TestRewriteFindsALoss(t *testing.T) {
 		if n := s.Stats().Losses; n != 1 {
 			t.Errorf("%d losses noticed, want 1", n)
 		}
-		suite.IsError(t, m.UnlockContext(suite.Context(t)), zksync.ErrLost)
+		suite.IsError(t, l.UnlockContext(suite.Context(t)), zksync.ErrLost)
 	})
 }

@@ -31,7 +31,7 @@ func dataOf(t testing.TB, c *zk.Conn, node string) (string, int32) {
 	return string(data), stat.Version
 }
 
-// A lock that is asked back tells still who holds it. It is asked back once, by
+// A lock that is asked back still shows its holder. It is asked back once, by
 // however many.
 func TestRevokeKeepsTheName(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
@@ -62,7 +62,7 @@ func TestRevokeKeepsTheName(t *testing.T) {
 	})
 }
 
-// Whatever way the request is written, the holder hears of it.
+// The holder learns of the request, whichever way it is written.
 func TestRevokedUnderstandsEveryWord(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)

@@ -44,7 +44,7 @@ func greedy() int {
 	return 0
 }
 
-// Three processes wait for each other in a circle, and are told apart by name.
+// Three processes wait for each other in a circle, and InspectTree distinguishes them by name.
 func TestInspectTreeNamesProcesses(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)

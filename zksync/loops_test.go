@@ -186,7 +186,7 @@ func pairBlocks(n, b *LockNode) bool {
 	return true
 }
 
-// reachable tells who waits for whom, directly or through others.
+// reachable returns which owners wait for which, directly or through others.
 func reachable(queues []Queue, permits bool) map[[2]string]bool {
 	reach := make(map[[2]string]bool)
 	owners := make(map[string]bool)

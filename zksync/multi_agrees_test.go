@@ -83,7 +83,7 @@ func TestMultiAgreesWithItsPaths(t *testing.T) {
 }
 
 // Users of one path who disagree never hold it side by side, and each gets the
-// lock or is told; those who agree are never refused.
+// lock or an error; those who agree are never refused.
 func TestMultiAgreesUnderWay(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s := suite.Context(t), z.Dial(t)
@@ -132,7 +132,7 @@ func TestMultiAgreesUnderWay(t *testing.T) {
 	})
 }
 
-// Whatever the paths are, Multis of different locks are different locks.
+// Multis of different locks are different locks, whichever paths they have.
 func TestMultisOfDifferentLocksAreDifferent(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root, s, raw := suite.Context(t), z.Path(t), z.Dial(t), z.Raw(t)

@@ -80,7 +80,7 @@ func deadlineOf(ctx context.Context) time.Time {
 }
 
 // One hold of several locks: one fence, lost when any part is, and an owner that
-// asks for a part is told.
+// asks for a part gets an error.
 func TestMultiHold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root := suite.Context(t), z.Path(t)

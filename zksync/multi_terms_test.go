@@ -144,8 +144,8 @@ func nodeCount(t *testing.T, c *zk.Conn, p string) (n int) {
 	return n
 }
 
-// An owner who holds one lock of a Multi, or a Multi with the lock, is told at
-// once, whatever other Multis come and go.
+// An owner that holds one lock of a Multi, or a Multi with the lock, and asks for the
+// other gets an error at once, whatever other Multis come and go.
 func TestMultiTellsItsOwnerAmongOthers(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root, s := suite.Context(t), z.Path(t), z.Dial(t)

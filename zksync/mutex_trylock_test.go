@@ -57,11 +57,10 @@ func TestTryLockRules(t *testing.T) {
 func TestTryLockDisconnected(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		p := z.Proxied(t)
-		s := suite.DialTo(t, []string{p.Addr()})
+		n, s := z.Through(t)
 		m := zksync.NewMutex(s, z.Path(t))
 		suite.LockAndUnlock(t, m)
-		p.Blackhole(true, true)
+		n.Blackhole(true, true)
 		start := time.Now()
 		if m.TryLock() {
 			t.Error("TryLock without an answer")
@@ -69,8 +68,8 @@ func TestTryLockDisconnected(t *testing.T) {
 		if d := time.Since(start); d > s.Timeout() {
 			t.Errorf("TryLock without an answer took %v of a timeout of %v", d, s.Timeout())
 		}
-		p.Refuse(true)
-		p.Cut()
+		n.Refuse(true)
+		n.Cut()
 		suite.Eventually(t, "the loss of the connection shows", func() bool { return s.Stats().Disconnects > 0 })
 		start = time.Now()
 		if m.TryLock() {
@@ -79,8 +78,8 @@ func TestTryLockDisconnected(t *testing.T) {
 		if d := time.Since(start); d > s.Timeout()/8 {
 			t.Errorf("TryLock while disconnected took %v", d)
 		}
-		p.Heal()
+		n.Heal()
 		suite.LockAndUnlock(t, m)
 		suite.AtRest(t, s)
-	})
+	}, suite.Timeless)
 }

@@ -82,7 +82,7 @@ func (r recipe) lock(ctx context.Context) (unlock func() error, err error) {
 	return func() error { return r.c.Delete(node, -1) }, r.wait(ctx, node)
 }
 
-// Both sides have the lock in turn, and never at once: ours is told of theirs, and
+// Both sides have the lock in turn, and never at once: our calls see theirs ahead, and
 // theirs takes the lowest number of all.
 func TestForeignPrefixCrowd(t *testing.T) {
 	suite.Beside(t)

@@ -49,7 +49,8 @@ func TestForeignPrefixTrustsNoName(t *testing.T) {
 	})
 }
 
-// What makes no sense is an error at the first use, and values of one path agree.
+// Invalid options are an error at the first use, and all locks of one path must agree in
+// them.
 func TestForeignPrefixOptions(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, s := suite.Context(t), z.Dial(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// What the guide says of permissions.
+// The statements of the guide about permissions.
 
 // digest authenticates a session as a user whose password is "secret".
 func digest(user string) zksync.DialOption {
@@ -117,8 +117,8 @@ func TestUnreadableNodeEndsTheWaitBehindIt(t *testing.T) {
 	})
 }
 
-// Whoever may delete below the path takes the lock away, whatever the access list
-// of the lock's own node says.
+// A client that may delete below the path can take the lock away, whatever the access
+// list of the lock's own node says.
 func TestPermissionToDeleteIsThatOfThePath(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		stranger, p := z.Raw(t), z.Path(t)
@@ -195,8 +195,7 @@ func TestCertificateIsAnIdentity(t *testing.T) {
 	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Servers(), as("invoices")), "/x509/lock", acl))
 	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Servers()), "/x509/lock", acl)) // in clear text: nobody
 
-	// Without a certificate there is no session: the servers ask for one unless
-	// told otherwise.
+	// Without a certificate there is no session: the servers ask for one by default.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	s, err := zksync.Dial(ctx, e.Servers(), zksync.WithTLS(&tls.Config{RootCAs: roots}))

@@ -21,8 +21,8 @@ var opening = []struct {
 	}},
 }
 
-// Nobody guards a lock without a handle: its node may have been deleted long ago.
-// The first handle on it finds that out before it is given.
+// The session does not watch the node of a lock without a handle: it may have been
+// deleted long ago. The first handle on it finds that out before it is given.
 func TestFirstHandleOnAPlainLockIsProven(t *testing.T) {
 	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
@@ -130,7 +130,7 @@ func TestRequestsOfReentry(t *testing.T) {
 	})
 }
 
-// Who enters a lock that has been asked back is told at once.
+// A call that enters a lock that has been asked back learns that at once.
 func TestRevokedTellsThoseWhoEnterLater(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, p, c := z.Dial(t), z.Path(t), z.Raw(t)

@@ -101,7 +101,7 @@ func TestDowngradeBesideAHandOver(t *testing.T) {
 }
 
 // One of the two nodes of an owner that writes and reads is deleted: the other
-// lock stays, and keeps out whom it has to.
+// lock stays, and still excludes the others.
 func TestDowngradeAndALoss(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, raw := suite.Context(t), z.Raw(t)
@@ -142,8 +142,8 @@ func TestDowngradeAndALoss(t *testing.T) {
 	})
 }
 
-// What the function of Do reads under a write lock is still read when Do is over,
-// and what it reads under a read lock is the same lock.
+// A read lock that the function of Do takes under its write lock is still held after Do.
+// One that it takes under a read lock is the same lock.
 func TestDowngradeInDo(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p := suite.Context(t), z.Path(t)
@@ -204,8 +204,8 @@ func TestReadersKeepTheirPlace(t *testing.T) {
 	})
 }
 
-// Whatever becomes of the request that makes the read node, either the owner
-// reads or nothing is left; and the write lock is not touched.
+// Whether the request that makes the read node succeeds, fails or gets no answer, either
+// the owner has the read lock or no node is left. The write lock stays.
 func TestDowngradeExits(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

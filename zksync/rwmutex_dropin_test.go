@@ -56,7 +56,7 @@ func TestRWMutexIsSyncs(t *testing.T) {
 }
 
 // begun starts a call that has to wait, and lets it come so far: package sync
-// doesn't tell.
+// does not report that.
 func begun(lock func()) <-chan error {
 	got := suite.Async(func() error { lock(); return nil })
 	suite.SleepReal(50 * time.Millisecond)

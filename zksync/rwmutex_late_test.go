@@ -4,25 +4,22 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
 // The read node of a writer that came too late for its call is deleted, and Shutdown
 // waits for that: the lock stays in use as long as the deletion is on its way.
 func TestLateDowngradeKeepsItsLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		const delay = time.Second
-		srv := zktest.Run(t)
-		s := near(t, srv, zksync.WithSessionTimeout(time.Minute))
+		srv := z.Server
+		s := z.Dial(t, zksync.WithSessionTimeout(time.Minute))
 		rw := zksync.NewRWMutex(s, "/l")
 		owned := zksync.WithOwner(t.Context(), zksync.NewOwner(""))
-		if err := rw.LockContext(owned); err != nil {
-			t.Fatal(err)
-		}
+		suite.Must(t, rw.LockContext(owned))
 		srv.Delay(delay)
 		// The fence takes one round trip, and the read node another: the call ends when
 		// the node has been made, and before that is known.

@@ -11,12 +11,13 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
+	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// Losses of what several may have at a time: read locks, permits, locks in a
-// bundle.
+// Losses of locks that can have several holders or several nodes: read locks, permits,
+// Multis.
 
-// losses are the ways to lose what is held, by what the session finds out.
+// losses are the ways to lose a lock, by the sign that the session gets.
 var losses = []struct {
 	name string
 	lose func(t *testing.T, z *suite.Ground, s *zksync.Session, node string)
@@ -38,8 +39,34 @@ func lostBy(t *testing.T, s *zksync.Session, n int64) {
 	suite.Eventually(t, "nothing is left of them", func() bool { return s.Stats().CleanupPending == 0 })
 }
 
-// A read lock without a handle that was lost is paid by the first RUnlocks,
-// which touch nothing; what was taken later stays.
+// settles checks that a session comes to rest with n losses in all, and that no node
+// is left below p.
+func settles(t *testing.T, z *suite.Ground, s *zksync.Session, p string, n int64) {
+	t.Helper()
+	suite.AtRest(t, s)
+	z.Empty(t, p)
+	if got := s.Stats().Losses; got != n {
+		t.Errorf("%d losses, want %d", got, n)
+	}
+}
+
+// touchesNothing checks that f gives back what was lost without a write, and that the
+// session keeps the node that it has below p.
+func touchesNothing(t *testing.T, raw *zk.Conn, proxy *zktest.Proxy, s *zksync.Session, p string, f func(node string)) {
+	t.Helper()
+	node := suite.NodeOf(t, raw, p, s)
+	proxy.ResetRequests()
+	f(node)
+	if n := proxy.Requests()["delete"] + proxy.Requests()["multi"]; n != 0 {
+		t.Errorf("%d writes to give back what was lost", n)
+	}
+	if got := suite.NodeOf(t, raw, p, s); got != node {
+		t.Errorf("node %s, was %s", got, node)
+	}
+}
+
+// After the loss of read locks without a handle, the first RUnlocks give those back and
+// make no request. A read lock that was taken later stays.
 func TestLostReadersArePaidFirst(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for _, tt := range losses {
@@ -53,25 +80,19 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 				rw.RLock()
 				tt.lose(t, z, s, suite.NodeOf(t, raw, p, s))
 				lostBy(t, s, 1)
-				suite.LockAndUnlock(t, other) // nobody is held up: not elsewhere, not here
+				suite.LockAndUnlock(t, other) // no call is held up, in another session or in this one
 				suite.Must(t, rw.LockContext(ctx))
 				rw.Unlock()
 
 				suite.Must(t, rw.RLockContext(ctx))
-				node := suite.NodeOf(t, raw, p, s)
-				proxy.ResetRequests()
-				rw.RUnlock()
-				e := suite.IsError(t, rw.RUnlockContext(ctx), zksync.ErrLost)
-				if e.Node == "" || e.Node == node {
-					t.Errorf("%#v", e)
-				}
-				suite.IsError(t, rw.RUnlockContext(suite.DoneContext()), zksync.ErrLost)
-				if n := proxy.Requests()["delete"] + proxy.Requests()["multi"]; n != 0 {
-					t.Errorf("%d writes by those who pay", n)
-				}
-				if got := suite.NodeOf(t, raw, p, s); got != node {
-					t.Errorf("node %s, was %s", got, node)
-				}
+				touchesNothing(t, raw, proxy, s, p, func(node string) {
+					rw.RUnlock()
+					e := suite.IsError(t, rw.RUnlockContext(ctx), zksync.ErrLost)
+					if e.Node == "" || e.Node == node {
+						t.Errorf("%#v", e)
+					}
+					suite.IsError(t, rw.RUnlockContext(suite.DoneContext()), zksync.ErrLost)
+				})
 				if other.TryLock() {
 					t.Error("a writer beside the reader that is left")
 				}
@@ -79,18 +100,14 @@ func TestLostReadersArePaidFirst(t *testing.T) {
 				suite.Panics(t, "zksync: RUnlock of a lock that is not locked for reading", rw.RUnlock)
 				suite.LockAndUnlock(t, other)
 				suite.LockAndUnlock(t, rw)
-				suite.AtRest(t, s)
-				z.Empty(t, p)
-				if n := s.Stats().Losses; n != 1 {
-					t.Errorf("%d losses", n)
-				}
+				settles(t, z, s, p, 1)
 			})
 		}
 	})
 }
 
-// Nobody pays for others: an owner's loss is the owner's, and those of nobody in
-// particular come first for whoever names no owner.
+// An unlock with an owner gives back only what the owner has lost or holds. An unlock
+// without an owner gives back the lost locks without an owner first.
 func TestLostReadersOfOwners(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -101,7 +118,7 @@ func TestLostReadersOfOwners(t *testing.T) {
 		mine.Lock()
 		mine.Lock()
 		lost := suite.NodeOf(t, raw, p, s)
-		h, err := mine.Hold(ctx) // so that the loss is told
+		h, err := mine.Hold(ctx) // a handle makes the session look for the loss
 		suite.Must(t, err)
 		suite.Must(t, raw.Delete(lost, -1))
 		lostBy(t, s, 1)
@@ -128,8 +145,8 @@ func TestLostReadersOfOwners(t *testing.T) {
 	})
 }
 
-// A handle of a read lock, of permits, of several locks knows its loss, whichever
-// node it was; its late Release touches nobody.
+// The handle of a read lock, of permits, or of a Multi reports its loss, whichever of
+// its nodes was lost. A late Release deletes nothing.
 func TestLostHoldsOfTheFamily(t *testing.T) {
 	suite.Beside(t)
 	for _, k := range []struct {
@@ -214,15 +231,7 @@ func TestLostMulti(t *testing.T) {
 			next := suite.Async(func() error { return m.LockContext(ctx) })
 			suite.AwaitWaiting(t, s, 1)
 			suite.InLine(t, raw, p, 2) // the next one stands in line by itself
-			var node string
-			for _, n := range suite.Children(t, raw, p) {
-				_, st, err := raw.Exists(p + "/" + n)
-				suite.Must(t, err)
-				if node == "" || older(t, raw, st, node) {
-					node = p + "/" + n
-				}
-			}
-			suite.Must(t, raw.Delete(node, -1))
+			suite.DeleteOldest(t, z, p)
 			suite.NotYet(t, next)
 			suite.IsError(t, m.UnlockContext(ctx), zksync.ErrLost)
 			suite.Must(t, suite.Receive(t, next))
@@ -248,21 +257,13 @@ func TestLostMulti(t *testing.T) {
 	})
 }
 
-func older(t *testing.T, c *zk.Conn, st *zk.Stat, than string) bool {
-	t.Helper()
-	_, other, err := c.Exists(than)
-	suite.Must(t, err)
-	return st.Czxid < other.Czxid
-}
-
-// The session is out of contact for longer than it may: holds of every kind are
-// over by then, before anybody else can have the lock.
+// When the session has had no contact for too long, holds of every kind end before
+// another session can get the lock.
 func TestLostContactOfTheFamily(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root := suite.Context(t), z.Path(t)
-		proxy := z.Proxied(t)
-		s := suite.DialTo(t, []string{proxy.Addr()}, zksync.WithSessionTimeout(suite.LossTimeout))
+		network, s := z.Through(t, zksync.WithSessionTimeout(suite.LossTimeout))
 		other := z.Dial(t, zksync.WithSessionTimeout(suite.SecondsTimeout))
 		a, b := zksync.NewMutex(s, root+"/a"), zksync.NewMutex(s, root+"/b")
 		var held []context.Context
@@ -298,7 +299,7 @@ func TestLostContactOfTheFamily(t *testing.T) {
 			over[i] = make(chan time.Time, 1)
 			context.AfterFunc(c, func() { over[i] <- time.Now() })
 		}
-		proxy.Blackhole(true, true)
+		network.Blackhole(true, true)
 		for i := range held {
 			lost, got := suite.Receive(t, over[i]), suite.Receive(t, next[i])
 			if got.Before(lost) {
@@ -308,6 +309,6 @@ func TestLostContactOfTheFamily(t *testing.T) {
 				t.Errorf("%d: %v", i, context.Cause(held[i]))
 			}
 		}
-		proxy.Heal()
-	})
+		network.Heal()
+	}, suite.Timeless)
 }

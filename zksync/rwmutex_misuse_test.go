@@ -7,8 +7,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// What package sync ends the process for is a panic here, and the lock is as it
-// was.
+// Misuse for which package sync ends the process is a panic here, and leaves the lock as
+// it was.
 func TestRWMutexMisuse(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const (

@@ -12,7 +12,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// Who gets in before whom, and who keeps whom out.
+// The order of readers and writers, and which of them exclude each other.
 
 // Readers in two sessions come and go so that one of them is always in. Writers,
 // of a third session and of one of theirs, get in all the same.

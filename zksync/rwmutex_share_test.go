@@ -82,7 +82,7 @@ func TestReadersQueueOnce(t *testing.T) {
 	})
 }
 
-// Whoever can be told apart has a node of its own: handles, owners, tries, and
+// Each call that can be distinguished has a node of its own: handles, owners, tries, and
 // those of a strict lock.
 func TestReadersWhoDontShare(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

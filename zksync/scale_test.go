@@ -5,33 +5,27 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/race"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// far dials a session whose round trips to the server take 10 ms.
-func far(t *testing.T, srv *zktest.Server) *zksync.Session {
-	t.Helper()
-	member := srv.Member()
+// far opens a session whose round trips to the server take 10 ms.
+func far(t *testing.T, z *suite.Ground) *zksync.Session {
+	member := z.Server.Member()
 	member.Delay(5 * time.Millisecond)
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(member.DialContext))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return z.Via(t, member.Dial)
 }
 
 // Permits that are free are granted together, however far the servers are: no create
 // waits for the answer to the one before.
 func TestManyFreePermitsFarAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		const permits = 300
-		s := far(t, zktest.Run(t))
+		s := far(t, z)
 		sem := zksync.NewSemaphore(s, "/permits", permits)
 		start := time.Now()
 		var all sync.WaitGroup
@@ -65,13 +59,11 @@ func inUse() uint64 {
 // line.
 func TestManyCallsWaitForPermits(t *testing.T) {
 	const calls, limit = 2_000, 20 << 20
-	synctest.Test(t, func(t *testing.T) {
-		srv := zktest.Run(t)
-		s := far(t, srv)
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
+		s := far(t, z)
 		sem := zksync.NewSemaphore(s, "/permits", 2)
-		if err := sem.Acquire(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
+		suite.Must(t, sem.Acquire(t.Context(), 2))
 		before := inUse()
 		var all sync.WaitGroup
 		for range calls {
@@ -105,8 +97,8 @@ func TestManyCallsWaitForPermits(t *testing.T) {
 
 // A semaphore in use for long does not remember the calls that have gone.
 func TestPermitsKeepNothingOfThoseBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sem := zksync.NewSemaphore(far(t, zktest.Run(t)), "/permits", 2)
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		sem := zksync.NewSemaphore(far(t, z), "/permits", 2)
 		if err := sem.Acquire(t.Context(), 1); err != nil { // the lock stays in use
 			t.Fatal(err)
 		}
@@ -138,12 +130,7 @@ func TestPermitsKeepNothingOfThoseBefore(t *testing.T) {
 func behindWriter(t testing.TB, n int) time.Duration {
 	srv := zktest.Run(t)
 	dial := func() *zksync.Session {
-		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
+		return suite.DialTo(t, []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
 	}
 	w := zksync.NewRWMutex(dial(), "/rw")
 	w.Lock()

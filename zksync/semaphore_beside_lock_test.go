@@ -7,30 +7,19 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
 // A lock that waits behind a permit goes on waiting when a part of the permit is given
 // back: the node that stood for all of it goes, and one for the rest takes its place.
 func TestLockWaitsBehindTheRestOfAPermit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := zktest.Run(t)
-		dial := func() *zksync.Session {
-			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			return s
-		}
-		permits := zksync.NewSemaphore(dial(), "/l", 3)
-		if err := permits.Acquire(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		permits := zksync.NewSemaphore(z.Dial(t), "/l", 3)
+		suite.Must(t, permits.Acquire(t.Context(), 2))
 		granted := make(chan error, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		m := zksync.NewMutex(dial(), "/l")
+		m := zksync.NewMutex(z.Dial(t), "/l")
 		go func() { granted <- m.LockContext(ctx) }()
 		synctest.Wait()
 		permits.Release(1)
@@ -41,9 +30,7 @@ func TestLockWaitsBehindTheRestOfAPermit(t *testing.T) {
 		default:
 		}
 		permits.Release(1)
-		if err := <-granted; err != nil {
-			t.Fatal(err)
-		}
+		suite.Must(t, <-granted)
 		m.Unlock()
 	})
 }

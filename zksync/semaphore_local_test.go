@@ -6,35 +6,22 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
-
-// near dials a session in virtual time.
-func near(t *testing.T, srv *zktest.Server, opts ...zksync.DialOption) *zksync.Session {
-	t.Helper()
-	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, append(opts, zksync.WithDialContext(srv.DialContext))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
 
 // soon waits until a call has got as far as it can.
 func soon() { time.Sleep(time.Second) }
 
-// A call for no permits whose context ends in the moment in which those before it give
-// up leaves the semaphore usable.
+// A call for no permits may end with its context at the moment at which the calls before
+// it give up. The semaphore stays usable.
 func TestNoPermitsAsTheContextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sem := zksync.NewSemaphore(near(t, zktest.Run(t)), "/p", 1)
-		if err := sem.Acquire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		sem := zksync.NewSemaphore(z.Dial(t), "/p", 1)
+		suite.Must(t, sem.Acquire(t.Context(), 1))
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, n := range []int64{1, 0} {
@@ -55,12 +42,12 @@ func TestNoPermitsAsTheContextEnds(t *testing.T) {
 	})
 }
 
-// Permits of one limit are not handed to a call that knows another one, and not at all to
-// a call that minds.
+// Permits of one limit are not handed over to a call with another limit. With
+// WithStrictLimit that call gets an error.
 func TestPermitsOfAnotherLimitAreNotHandedOver(t *testing.T) {
 	for _, strict := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := near(t, zktest.Run(t))
+		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+			s := z.Dial(t)
 			ten := zksync.NewSemaphore(s, "/p", 10)
 			var opts []zksync.LockOption
 			if strict {
@@ -68,9 +55,7 @@ func TestPermitsOfAnotherLimitAreNotHandedOver(t *testing.T) {
 			}
 			one := zksync.NewSemaphore(s, "/p", 1, opts...)
 			for range 2 {
-				if err := ten.Acquire(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
+				suite.Must(t, ten.Acquire(t.Context(), 1))
 			}
 			in := make(chan error, 1)
 			go func() { in <- one.Acquire(t.Context(), 1) }()
@@ -87,9 +72,7 @@ func TestPermitsOfAnotherLimitAreNotHandedOver(t *testing.T) {
 			default:
 			}
 			ten.Release(1)
-			if err := <-in; err != nil {
-				t.Fatal(err)
-			}
+			suite.Must(t, <-in)
 			one.Release(1)
 		})
 	}
@@ -111,21 +94,17 @@ func TestPartialReleaseBesideARename(t *testing.T) {
 		times = append(times, after)
 	}
 	for _, after := range times {
-		synctest.Test(t, func(t *testing.T) {
-			srv := zktest.Run(t)
-			s := near(t, srv, zksync.WithTracer(&zksync.Tracer{Parent: parent}))
+		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+			srv := z.Server
+			s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{Parent: parent}))
 			sem := zksync.NewSemaphore(s, "/p", 2)
-			if err := sem.Acquire(traced(t, 1), 2); err != nil {
-				t.Fatal(err)
-			}
+			suite.Must(t, sem.Acquire(traced(t, 1), 2))
 			in := make(chan error, 1)
 			go func() { in <- sem.Acquire(traced(t, 2), 2) }()
 			soon()
 			srv.Delay(5 * time.Millisecond)
 			go sem.Release(2)
-			if err := <-in; err != nil {
-				t.Fatal(err)
-			}
+			suite.Must(t, <-in)
 			time.Sleep(after)
 			sem.Release(1)
 			soon()
@@ -137,14 +116,12 @@ func TestPartialReleaseBesideARename(t *testing.T) {
 	}
 }
 
-// An Unlock gives no permits back.
+// Unlock of a lock at the same path gives no permits back.
 func TestUnlockLeavesPermitsAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := near(t, zktest.Run(t))
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		s := z.Dial(t)
 		sem := zksync.NewSemaphore(s, "/p", 3)
-		if err := sem.Acquire(t.Context(), 3); err != nil {
-			t.Fatal(err)
-		}
+		suite.Must(t, sem.Acquire(t.Context(), 3))
 		for _, unlock := range []func(){zksync.NewMutex(s, "/p").Unlock, zksync.NewRWMutex(s, "/p").Unlock, zksync.NewRWMutex(s, "/p").RUnlock} {
 			func() {
 				defer func() {
@@ -162,15 +139,11 @@ func TestUnlockLeavesPermitsAlone(t *testing.T) {
 // Calls get permits in the order in which they came, though a ticket is renewed for the
 // first of them.
 func TestPermitsAreHandedOverInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := zktest.Run(t)
-		sem := zksync.NewSemaphore(near(t, srv), "/p", 2)
-		if err := sem.Acquire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := sem.Acquire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
+		sem := zksync.NewSemaphore(z.Dial(t), "/p", 2)
+		suite.Must(t, sem.Acquire(t.Context(), 1))
+		suite.Must(t, sem.Acquire(t.Context(), 1))
 		got := make(chan int, 10)
 		for i := range 6 {
 			go func() {
@@ -201,13 +174,13 @@ func TestPermitsAreHandedOverInOrder(t *testing.T) {
 	})
 }
 
-// Whoever waits is told for whom, also without a node in ZooKeeper's line.
+// Blocked names the call ahead also to a call without a node in ZooKeeper's line.
 func TestPermitsWithoutANodeAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		var mu sync.Mutex
 		places, ends := map[int][]int{}, map[int]zksync.AcquireEndInfo{}
 		who := func(ctx context.Context) int { n, _ := ctx.Value(whoKey{}).(int); return n }
-		s := near(t, zktest.Run(t), zksync.WithTracer(&zksync.Tracer{
+		s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{
 			Blocked: func(ctx context.Context, p zksync.Peer) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -250,14 +223,14 @@ func TestPermitsWithoutANodeAreTold(t *testing.T) {
 }
 
 // A read lock whose node was to be renewed for a reader that gave up is released, and
-// that is told, as any other.
+// the tracer sees that release as any other.
 func TestReleaseAfterAReaderGaveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := zktest.Run(t)
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
 		var mu sync.Mutex
 		told := map[string]int{}
 		add := func(what string) { mu.Lock(); told[what]++; mu.Unlock() }
-		s := near(t, srv, zksync.WithTracer(&zksync.Tracer{
+		s := z.Dial(t, zksync.WithTracer(&zksync.Tracer{
 			HoldEnd:      func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) { add("HoldEnd") },
 			ReleaseStart: func(ctx context.Context, _ zksync.AcquireInfo) context.Context { add("ReleaseStart"); return ctx },
 			ReleaseEnd:   func(context.Context, zksync.AcquireInfo, zksync.ReleaseEndInfo) { add("ReleaseEnd") },
@@ -287,8 +260,10 @@ func TestReleaseAfterAReaderGaveUp(t *testing.T) {
 func TestCloseEndsManyWaitsInLinearTime(t *testing.T) {
 	took := func(n int) time.Duration {
 		srv := zktest.Run(t)
-		s := near(t, srv)
-		m := zksync.NewMutex(near(t, srv), "/m")
+		dial := func() *zksync.Session {
+			return suite.DialTo(t, []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
+		}
+		s, m := dial(), zksync.NewMutex(dial(), "/m")
 		m.Lock()
 		var all sync.WaitGroup
 		for range n {

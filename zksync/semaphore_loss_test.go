@@ -11,10 +11,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// Permits without a handle: who gives back what.
+// Permits without a handle: which of them Release gives back.
 
-// Permits that were lost are given back first, in any parts, and that touches
-// nothing; those that were taken later stay.
+// Release gives lost permits back first, in any parts, and makes no request for them.
+// Permits that were taken later stay.
 func TestLostPermitsArePaidFirst(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -33,17 +33,11 @@ func TestLostPermitsArePaidFirst(t *testing.T) {
 		suite.IsError(t, h.Release(ctx), zksync.ErrLost)
 
 		suite.Must(t, sem.Acquire(ctx, 2))
-		node := suite.NodeOf(t, raw, p, s)
-		proxy.ResetRequests()
-		for _, n := range []int64{2, 1, 1} { // 2 of 3, and the rest, in whatever order
-			sem.Release(n)
-		}
-		if n := proxy.Requests()["delete"] + proxy.Requests()["multi"]; n != 0 {
-			t.Errorf("%d writes by those who pay", n)
-		}
-		if got := suite.NodeOf(t, raw, p, s); got != node {
-			t.Errorf("node %s, was %s", got, node)
-		}
+		touchesNothing(t, raw, proxy, s, p, func(string) {
+			for _, n := range []int64{2, 1, 1} { // 2 of 3, and the rest, in whatever order
+				sem.Release(n)
+			}
+		})
 		if other.TryAcquire(5) || !other.TryAcquire(4) {
 			t.Error("not two are held")
 		}
@@ -54,15 +48,11 @@ func TestLostPermitsArePaidFirst(t *testing.T) {
 		sem.Release(1)
 		suite.Panics(t, "zksync: released more permits than held", func() { sem.Release(1) })
 		other.Release(5)
-		suite.AtRest(t, s)
-		z.Empty(t, p)
-		if n := s.Stats().Losses; n != 3 {
-			t.Errorf("%d losses", n)
-		}
+		settles(t, z, s, p, 3)
 	})
 }
 
-// A part of permits that are lost without anybody knowing: that finds out, once.
+// Release of a part of permits finds out that they were lost, and counts the loss once.
 func TestPartOfLostPermits(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -80,16 +70,12 @@ func TestPartOfLostPermits(t *testing.T) {
 		}
 		sem.Release(4)
 		suite.Panics(t, "zksync: released more permits than held", func() { sem.Release(1) })
-		suite.AtRest(t, s)
-		z.Empty(t, p)
-		if n := s.Stats().Losses; n != 1 {
-			t.Errorf("%d losses", n)
-		}
+		settles(t, z, s, p, 1)
 	})
 }
 
-// Parts of one permit that several give back at once: each counts once, and none
-// is lost.
+// Several goroutines give back parts of one permit at once: each part counts once, and
+// none is lost.
 func TestPartsGivenBackAtOnce(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n, left = 8, 3
@@ -115,8 +101,8 @@ func TestPartsGivenBackAtOnce(t *testing.T) {
 	})
 }
 
-// Permits of a Hold are not for Release, and permits without one not for a
-// handle.
+// Semaphore.Release does not give back the permits of a Hold, and Hold.Release not those
+// that were acquired without one.
 func TestReleaseIsNotForHolds(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -143,8 +129,8 @@ func TestReleaseIsNotForHolds(t *testing.T) {
 	})
 }
 
-// Whatever becomes of the request that gives a part back, it is given back once,
-// and the rest is held, or known to be lost.
+// Whether the request that gives a part back succeeds, fails or gets no answer, the part
+// is given back once, and the rest is held or known to be lost.
 func TestPartExits(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
@@ -195,10 +181,6 @@ func TestPartExits(t *testing.T) {
 		sem.Release(n - 5) // what was left of it
 		sem.Release(n)
 		suite.Panics(t, "zksync: released more permits than held", func() { sem.Release(1) })
-		suite.AtRest(t, s)
-		z.Empty(t, p)
-		if n := s.Stats().Losses; n != 1 {
-			t.Errorf("%d losses", n)
-		}
+		settles(t, z, s, p, 1)
 	})
 }

@@ -155,7 +155,7 @@ func weightedPart(t *testing.T, open func(n int64) weighted) {
 	w.Release(5)
 }
 
-// queued starts an Acquire and lets it get in line: x/sync doesn't tell.
+// queued starts an Acquire and lets it get in line: x/sync does not report that.
 func queued(w weighted, ctx context.Context, n int64) <-chan error {
 	got := suite.Async(func() error { return w.Acquire(ctx, n) })
 	suite.SleepReal(50 * time.Millisecond)

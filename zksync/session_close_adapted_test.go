@@ -20,16 +20,16 @@ import (
 // the node, which Close names, goes when the network is back.
 func TestCloseNamesAnOpenCreate(t *testing.T) {
 	t.Parallel()
-	for name, heal := range map[string]func(*zktest.Proxy){
-		"AnswerIsLate": func(p *zktest.Proxy) { p.Heal() },
-		"AnswerIsLost": func(p *zktest.Proxy) { p.Cut(); p.Heal() },
+	for name, heal := range map[string]func(suite.Network){
+		"AnswerIsLate": func(n suite.Network) { n.Heal() },
+		"AnswerIsLost": func(n suite.Network) { n.Cut(); n.Heal() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				l := z.Lend(t)
 				path := z.UsedPath(t, l.Session)
-				l.P.Blackhole(false, true)
+				l.Net.Blackhole(false, true)
 				ctx, cancel := context.WithCancel(suite.Context(t))
 				waits := suite.Async(func() error { return zksync.NewMutex(l.Session, path).LockContext(ctx) })
 				suite.InLine(t, l.Raw, path, 1)
@@ -42,9 +42,9 @@ func TestCloseNamesAnOpenCreate(t *testing.T) {
 				if got := suite.Children(t, l.Raw, path); len(got) != 1 {
 					t.Errorf("below the path: %v", got)
 				}
-				heal(l.P)
+				heal(l.Net)
 				l.Gone(t, path)
-			})
+			}, suite.Timeless)
 		})
 	}
 }
@@ -193,7 +193,7 @@ func ours() string {
 	return strings.Join(left, "\n\n")
 }
 
-// Calls in progress end with Close, also where the clean-up goes on.
+// Close ends the calls in progress, even if its clean-up goes on after it.
 func TestCloseEndsCallsOnALivingClient(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
@@ -204,7 +204,7 @@ func TestCloseEndsCallsOnALivingClient(t *testing.T) {
 		suite.Must(t, rw.As(o).LockContext(suite.Context(t)))
 		m := zksync.NewMutex(l.Session, path+"-plain")
 		suite.Must(t, m.LockContext(suite.Context(t)))
-		l.P.Blackhole(true, true)
+		l.Net.Blackhole(true, true)
 		calls := map[string]<-chan error{
 			"Ping":          suite.Async(func() error { return l.Ping(context.Background()) }),
 			"Inspect":       suite.Async(func() error { _, err := l.Inspect(context.Background(), path); return err }),
@@ -222,8 +222,8 @@ func TestCloseEndsCallsOnALivingClient(t *testing.T) {
 				t.Errorf("%s goes on", name)
 			}
 		}
-		l.P.Heal()
+		l.Net.Heal()
 		l.Gone(t, path)
 		l.Gone(t, path+"-plain")
-	})
+	}, suite.Timeless)
 }

@@ -60,7 +60,7 @@ func TestCloseNamesRefusedDeletions(t *testing.T) {
 	})
 }
 
-// A node that could not be deleted goes with its session, and is not told of after
+// A node that could not be deleted goes with its session, and is not reported after
 // that.
 func TestCloseDoesNotNameWhatWentWithItsSession(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {

@@ -23,13 +23,13 @@ var enders = []struct {
 	{"Shutdown", func(s *zksync.Session) error { return s.Shutdown(context.Background()) }},
 }
 
-// A program may close its session when it is told that the connection is lost.
+// A program may close its session when the tracer reports that the connection is lost.
 func TestCloseWhenToldOfTheSession(t *testing.T) {
-	suite.Parallel(t)
-	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		for _, by := range enders {
-			t.Run(by.name, func(t *testing.T) {
-				t.Parallel()
+	t.Parallel()
+	for _, by := range enders {
+		t.Run(by.name, func(t *testing.T) {
+			suite.Parallel(t)
+			suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 				var s atomic.Pointer[zksync.Session]
 				rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
 				tr := rec.Tracer()
@@ -60,13 +60,13 @@ func TestCloseWhenToldOfTheSession(t *testing.T) {
 				})
 				rec.Balanced(t)
 				z.Empty(t, p)
-			})
-		}
-	})
+			}, suite.Timeless)
+		})
+	}
 }
 
-// Whatever function of the tracer closes the session, but those within a call that
-// wants a lock, returns in time, and so does what runs it.
+// Any function of the tracer may close the session, except those within a call that wants
+// a lock. It returns in time, and so does the call that runs it.
 func TestCloseWithinTheTracer(t *testing.T) {
 	unlock := func(t *testing.T, _ *zktest.Server, s *zksync.Session) {
 		m := zksync.NewMutex(s, "/l")
@@ -115,10 +115,7 @@ func TestCloseWithinTheTracer(t *testing.T) {
 				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 					srv := z.Server
 					rec, took := suite.NewRecorder(t), make(chan time.Duration, 1)
-					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext),
-						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
-					suite.Must(t, err)
-					t.Cleanup(func() { s.Close() })
+					s := z.Via(t, srv.Dial, zksync.WithTracer(rec.Tracer()))
 					rec.Tells(t, "the session stands", func() bool { return len(rec.Events) == 1 })
 					var first atomic.Bool
 					rec.On(func(name string) {

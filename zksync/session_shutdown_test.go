@@ -141,10 +141,7 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 				suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 					srv := z.Server
 					rec, in := suite.NewRecorder(t), make(chan struct{}, 1)
-					s, err := zksync.Dial(suite.Context(t), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext),
-						zksync.WithSessionTimeout(suite.VirtualTimeout), zksync.WithTracer(rec.Tracer()))
-					suite.Must(t, err)
-					t.Cleanup(func() { s.Close() })
+					s := z.Via(t, srv.Dial, zksync.WithTracer(rec.Tracer()))
 					rec.On(func(name string) {
 						if name == at {
 							in <- struct{}{}
@@ -184,8 +181,8 @@ func TestShutdownBesideASlowTracer(t *testing.T) {
 	}
 }
 
-// Of several permits that are given back at once, each is, whatever the tracer does
-// when it is told of the first.
+// Several permits that are given back at once are all given back, whatever the tracer does
+// when the tracer reports the first.
 func TestReleaseOfPermitsOutlastsAPanicOfTheTracer(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -44,7 +44,7 @@ func outdates() (hook func(zktest.Frame) zktest.Action, asked *atomic.Int64) {
 // A server that answers that it has too much to do is not asked again without a
 // pause, nor one that says each time that somebody else was there before.
 func TestCallsPauseForAnAnswerThatSaysNothing(t *testing.T) {
-	suite.Parallel(t)
+	t.Parallel()
 	const (
 		while = time.Second
 		most  = 20 // with pauses of 5 ms, doubled each time

@@ -37,7 +37,7 @@ func TestNumbersNotOfZooKeeperDontBlock(t *testing.T) {
 }
 
 // A node of no session holds up the line, and no session's end frees it. Those who
-// wait are told, the log tells once, and Inspect shows it.
+// wait learn of it, the log reports it once, and Inspect shows it.
 func TestPersistentNodeIsTold(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]struct {
@@ -67,7 +67,7 @@ func TestPersistentNodeIsTold(t *testing.T) {
 					}
 					suite.Eventually(t, "the log tells", func() bool { return log.Count("belongs to no session", node) == 1 })
 				}
-				for range 2 { // the second call is not told of in the log
+				for range 2 { // the log does not report the second call
 					gone, cancel := context.WithCancel(ctx)
 					waits := suite.Async(func() error { return k.lock(s, p).LockContext(gone) })
 					told()
@@ -131,7 +131,7 @@ func TestEphemeralPeerIsNotPersistent(t *testing.T) {
 }
 
 // Ephemeral children with numbers that nobody understands are somebody's queue:
-// the log tells once, with their names, after one read, and Inspect shows them.
+// the log reports them once, with their names, after one read, and Inspect shows them.
 func TestStrangersAreTold(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -218,7 +218,7 @@ func TestStrangersBesideDataAreTold(t *testing.T) {
 	})
 }
 
-// However many kinds of names there are, few are read.
+// With any number of kinds of names, few nodes are read.
 func TestStrangersCostFewReads(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const most = 16

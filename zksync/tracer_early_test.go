@@ -16,10 +16,10 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// Calls that have their result before they ask ZooKeeper are told to the tracer
+// Calls that have their result before they ask ZooKeeper are reported to the tracer
 // as all others are.
 
-// told is a tracer that keeps what it is told of calls: each begins and ends once.
+// told is a tracer that records calls: each begins and ends once.
 type told struct {
 	mu    sync.Mutex
 	open  map[int]zksync.AcquireInfo
@@ -85,7 +85,7 @@ func everyCall(ctx context.Context, l zksync.Locker) map[string]func() error {
 	return all
 }
 
-// fails makes every call, and checks what the tracer is told of it. target is the
+// fails makes every call, and checks what the tracer sees of it. target is the
 // error, or a part of its text.
 func (o *told) fails(t *testing.T, what string, l zksync.Locker, want zksync.AcquireInfo, target any) {
 	t.Helper()
@@ -95,7 +95,7 @@ func (o *told) fails(t *testing.T, what string, l zksync.Locker, want zksync.Acq
 	}
 }
 
-// one makes a call and checks what the tracer is told of it. target is the error,
+// one makes a call and checks what the tracer sees of it. target is the error,
 // or a part of its text, or nil.
 func (o *told) one(t *testing.T, what string, call func() error, want zksync.AcquireInfo, target any) {
 	t.Helper()

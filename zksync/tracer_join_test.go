@@ -11,7 +11,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// scribe is one of several tracers: what it is told goes to a common log, with
+// scribe is one of several tracers: it writes what it sees to a common log, with
 // its name, and each End checks that its context is that of its Start.
 type scribe struct {
 	name string
@@ -60,7 +60,7 @@ func (s scribe) tracer() *zksync.Tracer {
 	}
 }
 
-// through tells a tracer of all there is, as a lock does: what began without a
+// through calls all functions of a tracer, as a lock does: what began without a
 // panic ends.
 func through(t *zksync.Tracer) {
 	a := zksync.AcquireInfo{}
@@ -124,8 +124,8 @@ func TestJoinTracersParent(t *testing.T) {
 	}
 }
 
-// Whichever function of whichever tracer panics, each that was told of a Start
-// is told of the End, and nobody misses what others are told.
+// Whichever function of whichever tracer panics, each tracer that saw a Start
+// sees the End, and none misses what the others see.
 func TestJoinTracersPanic(t *testing.T) {
 	var all []string
 	names := []string{"a", "b", "c"}
@@ -175,7 +175,7 @@ func TestJoinTracersPanic(t *testing.T) {
 	}
 }
 
-// Both are told of a lock, and the work has what both put in its context.
+// Both tracers see a lock, and the work has what both put in its context.
 func TestJoinTracersOnALock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		rec, log := suite.NewRecorder(t), []string{}

@@ -43,24 +43,24 @@ func allEnded(ctxs []context.Context, limit time.Duration) error {
 // lossesOfAll are the ways in which a session loses all that it holds.
 var lossesOfAll = []struct {
 	reason zksync.EndReason
-	lose   func(z *suite.Ground, p *zktest.Proxy, s *zksync.Session) error
+	lose   func(z *suite.Ground, n suite.Network, s *zksync.Session) error
 }{
-	{zksync.EndContactLost, func(_ *suite.Ground, p *zktest.Proxy, _ *zksync.Session) error { p.Blackhole(true, true); return nil }},
-	{zksync.EndSessionExpired, func(z *suite.Ground, _ *zktest.Proxy, s *zksync.Session) error { return z.Expire(s.ID()) }},
-	{zksync.EndClosed, func(_ *suite.Ground, _ *zktest.Proxy, s *zksync.Session) error { return s.Close() }},
+	{zksync.EndContactLost, func(_ *suite.Ground, n suite.Network, _ *zksync.Session) error { n.Blackhole(true, true); return nil }},
+	{zksync.EndSessionExpired, func(z *suite.Ground, _ suite.Network, s *zksync.Session) error { return z.Expire(s.ID()) }},
+	{zksync.EndClosed, func(_ *suite.Ground, _ suite.Network, s *zksync.Session) error { return s.Close() }},
 }
 
-// A loss of everything ends all contexts before the tracer is told of any: a
+// A loss of everything ends all contexts before the tracer sees the end of any hold: a
 // HoldEnd that waits for the others' contexts gets what it waits for.
 func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
-	suite.Parallel(t)
-	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		for _, tt := range lossesOfAll {
-			t.Run(string(tt.reason), func(t *testing.T) {
-				t.Parallel()
+	t.Parallel()
+	for _, tt := range lossesOfAll {
+		t.Run(string(tt.reason), func(t *testing.T) {
+			suite.Parallel(t)
+			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				const n = 8
 				ready, waited := make(chan []context.Context, n), make(chan error, n)
-				p, s := z.Behind(t, zksync.WithTracer(&zksync.Tracer{
+				network, s := z.Through(t, zksync.WithTracer(&zksync.Tracer{
 					HoldEnd: func(context.Context, zksync.AcquireInfo, zksync.HoldEndInfo) {
 						ctxs := <-ready
 						waited <- allEnded(ctxs, suite.Patience/4)
@@ -70,7 +70,7 @@ func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
 				for range n {
 					ready <- ctxs
 				}
-				suite.Must(t, tt.lose(z, p, s))
+				suite.Must(t, tt.lose(z, network, s))
 				for range n {
 					suite.Must(t, suite.Receive(t, waited))
 				}
@@ -79,14 +79,13 @@ func TestLossEndsAllContextsBeforeHoldEnd(t *testing.T) {
 						t.Errorf("cause %v", err)
 					}
 				}
-				p.Heal()
-			})
-		}
-	})
+				network.Heal()
+			}, suite.Timeless)
+		})
+	}
 }
 
-// However many holds there are, and however long the tracer and the log take for
-// each, all contexts end at one moment, and HoldEnd comes for each hold.
+// With any number of holds, and however slow the tracer and the log are, all contexts end at one moment, and HoldEnd comes for each hold.
 func TestLossIsToldToAllAtOnce(t *testing.T) {
 	const holds, slow = 100, 50 * time.Millisecond
 	for _, tt := range []struct {
@@ -109,7 +108,7 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 					Session:   func(zksync.SessionEvent) { time.Sleep(suite.VirtualTimeout) },
 					Cleanup:   func(zksync.CleanupEvent) { time.Sleep(slow) },
 				}))
-				for i := range holds { // nobody is told of their loss but the log
+				for i := range holds { // only the log reports their loss
 					zksync.NewMutex(s, fmt.Sprint("/plain-", i)).Lock()
 				}
 				_, ctxs := manyHolds(t, s, "/l", holds)
@@ -152,7 +151,7 @@ func (l slowLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l slowLog) WithGroup(string) slog.Handler { return l }
 
 // A HoldEnd that does not return keeps no later loss from its holder: the session
-// goes on proving its life, and tells when it can't.
+// goes on proving its life, and reports when it can't.
 func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -9,8 +9,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// However often an owner enters its lock again, that is one tenure: HoldStart
-// and HoldEnd come once.
+// An owner that enters its lock again and again has one hold: HoldStart and HoldEnd come
+// once.
 func TestReentryIsOneTenure(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		var starts, ends atomic.Int32

@@ -55,7 +55,7 @@ func TestBlockedTellsThePeer(t *testing.T) {
 					t.Errorf("blocked by %+v, want %+v", peer, want)
 				}
 
-				// The next in line is told of the second, not of the holder.
+				// For the third in line, Blocked names the second, not the holder.
 				rec3 := suite.NewRecorder(t)
 				third := zksync.NewMutex(z.Dial(t, zksync.WithTracer(rec3.Tracer())), p)
 				ctx, cancel := context.WithCancel(context.Background())
@@ -169,7 +169,7 @@ func TestTracerOrder(t *testing.T) {
 		suite.AtRest(t, s)
 		rec.Balanced(t)
 		rec.Mu.Lock()
-		// The end of the first tenure is told beside the beginning of the second.
+		// The end of the first hold is reported beside the beginning of the second.
 		rest := slices.DeleteFunc(slices.Clone(rec.Log), func(s string) bool { return s == "hold end" })
 		if got := strings.Join(rest, ", "); len(rec.Log)-len(rest) != 2 ||
 			got != "hold, acquire end, blocked, handoff, hold, acquire end, release" {
@@ -235,7 +235,7 @@ func TestEndReasons(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// What becomes of the connection is told in order.
+// The changes of the connection are reported in order.
 func TestSessionEvents(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		rec := suite.NewRecorder(t)

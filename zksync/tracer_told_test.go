@@ -9,7 +9,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// Those who wait behind another of their own session are told of the same one
+// Calls that wait behind another of their own session are given the same peer
 // ahead, once, with their own place.
 func TestBlockedTellsThoseBehind(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
@@ -49,7 +49,8 @@ func TestBlockedTellsThoseBehind(t *testing.T) {
 	})
 }
 
-// One that keeps a permit from its turn is named as whoever has a lock is.
+// Blocked names the holder of permits that blocks a call, as it names the holder of a
+// lock.
 func TestBlockedTellsWhoHasThePermit(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Path(t)
@@ -73,7 +74,7 @@ func TestBlockedTellsWhoHasThePermit(t *testing.T) {
 	})
 }
 
-// Each event says what was told before.
+// Each event says what the event before it said.
 func TestSessionEventsAreAChain(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		rec := suite.NewRecorder(t)
@@ -97,7 +98,7 @@ func TestSessionEventsAreAChain(t *testing.T) {
 	})
 }
 
-// The changes that Cleanup tells of come to nothing in the end.
+// The changes that Cleanup reports add up to zero in the end.
 func TestCleanupAddsUp(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		sum, most := make(chan int, 1), 0
@@ -124,7 +125,7 @@ func TestCleanupAddsUp(t *testing.T) {
 	})
 }
 
-// What a loss was for is in its error.
+// The error of a loss has its reason.
 func TestLossReason(t *testing.T) {
 	if r := zksync.LossReason(nil); r != "" {
 		t.Errorf("%q of no error", r)

@@ -49,6 +49,7 @@ func TestDemoTerminalCtrlC(t *testing.T) {
 }
 
 func TestDemoDumbTerminal(t *testing.T) {
+	beside(t)
 	p := proctest.Prepare(t, roleCommand, "demo")
 	p.Env = append(p.Env, "TERM=dumb")
 	c := proctest.OnConsole(t, p, false)

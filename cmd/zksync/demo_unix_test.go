@@ -37,7 +37,7 @@ func wantNoWorkers(t *testing.T, pids []int) {
 }
 
 func TestDemo(t *testing.T) {
-	beside(t)
+	long(t)
 	p := proctest.Prepare(t, roleCommand, "demo", "--workers", "3", "--duration", "6s").Start()
 	p.WantCode(0)
 	out := p.Out.String()
@@ -64,7 +64,28 @@ func TestDemo(t *testing.T) {
 	wantNoWorkers(t, pids)
 }
 
+// The demo shows a holder that is killed and one that is cut off, and ends when it is
+// asked to.
+func TestDemoBegins(t *testing.T) {
+	beside(t)
+	p := proctest.Prepare(t, roleCommand, "demo", "--workers", "3", "--duration", "6s").Start()
+	for _, want := range []string{
+		"worker 1  started", "worker 3  started", " HOLDS the lock, fence ", " waits, place 1, behind worker ",
+		" KILLED (kill -9) holding fence ", "started again", " CUT OFF holding fence ", " LOST the lock ",
+	} {
+		p.Out.Await(t, want)
+	}
+	p.Signal(syscall.SIGTERM)
+	p.WantCode(exit.Signal + int(syscall.SIGTERM))
+	pids := demoWorkers(t, p)
+	if len(pids) != 4 {
+		t.Errorf("%d workers were started, want 3 and one again", len(pids))
+	}
+	wantNoWorkers(t, pids)
+}
+
 func TestDemoInterrupted(t *testing.T) {
+	beside(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		p := proctest.Prepare(t, roleCommand, "demo").Start()
 		p.Out.Await(t, " HOLDS the lock")
@@ -87,6 +108,7 @@ func TestDemoKilled(t *testing.T) {
 
 // A reader who has seen enough closes the pipe.
 func TestDemoBrokenOutput(t *testing.T) {
+	beside(t)
 	p := proctest.Prepare(t, roleCommand, "demo")
 	p.Stdout = nil
 	out, err := p.StdoutPipe()

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"flag"
 	"log"
 	"os"
+	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -30,6 +33,10 @@ type suite struct{ m *testing.M }
 
 func (s suite) Run() int {
 	defer stopServer()
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))) // most of the tests wait
+	}
 	code := s.m.Run()
 	if n := leftOut.Load(); n > 0 {
 		log.Printf("SHORT FORM, %d tests left out (ZKSYNC_LONG=1 runs them, too)", n)
@@ -40,10 +47,13 @@ func (s suite) Run() int {
 // leftOut is how many tests the short form has left out.
 var leftOut atomic.Int64
 
-// long skips a test, unless all are asked for.
+// isLong reports whether the long form of the tests was asked for.
+func isLong() bool { return os.Getenv("ZKSYNC_LONG") == "1" }
+
+// long skips a test in the short form.
 func long(t *testing.T) {
 	t.Helper()
-	if os.Getenv("ZKSYNC_LONG") != "1" {
+	if !isLong() {
 		leftOut.Add(1)
 		t.Skip("in the long form only: ZKSYNC_LONG=1")
 	}
@@ -51,7 +61,7 @@ func long(t *testing.T) {
 
 // beside is t.Parallel in the short form, in which nothing is measured.
 func beside(t *testing.T) {
-	if os.Getenv("ZKSYNC_LONG") != "1" {
+	if !isLong() {
 		t.Parallel()
 	}
 }

@@ -88,7 +88,7 @@ func (c *compareConn) frame() ([]byte, error) {
 	return buf[wire.FrameHeader:], nil
 }
 
-// readError tells apart a connection that the server has closed, in whichever
+// readError distinguishes a connection that the server has closed, in whichever
 // way the network says so, and one on which nothing comes.
 func readError(err error) string {
 	switch {

@@ -51,7 +51,7 @@ func (r *compareRequest) asSince39(part bool) {
 		r.cut = 0 // breaks the server for good: no transaction gets through any more
 	}
 	if r.op == wire.OpCheckWatches || r.op == wire.OpRemoveWatches {
-		// Since then the two kinds of one-shot watches are told apart from lasting
+		// Since then the two kinds of one-shot watches are distinguished from lasting
 		// ones: so ask for any.
 		if r.mode == 1 || r.mode == 2 {
 			r.mode = 3

@@ -181,7 +181,7 @@ func (p *player) ask(c *compareClient, requests []compareRequest) []string {
 		case wire.OpSetWatches, wire.OpSetWatches2:
 			xid = wire.XidSetWatches
 		}
-		// Requests with an xid that is not their own are told apart by order.
+		// Requests with an xid that is not their own are distinguished by order.
 		for _, taken := pending[xid]; taken; _, taken = pending[xid] {
 			c.conn.xid++
 			xid = c.conn.xid

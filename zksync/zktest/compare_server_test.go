@@ -43,7 +43,7 @@ func compareEmbedded(t *testing.T) func() (net.Conn, error) {
 	return dialTCP(s.Addr())
 }
 
-// compareReal starts a real server, and tells whether it is ZooKeeper 3.9 or
+// compareReal starts a real server, and reports whether it is ZooKeeper 3.9 or
 // later. Nothing but the sequences makes a transaction on it.
 func compareReal(t *testing.T) (dial func() (net.Conn, error), since39 bool) {
 	t.Helper()

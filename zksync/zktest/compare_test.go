@@ -16,7 +16,7 @@ import (
 // The embedded server is compared with a real one call by call: both are taken
 // through the same random sequences of steps, mostly one request each, and what
 // comes back is compared frame by frame. Every run draws new sequences. More of
-// them, or one seed again, as a failure tells:
+// them, or one seed again, as a failure says:
 //
 //	go test ./zksync/zktest -run TestServerCompared -timeout 30m -compare.sequences=2000
 //	go test ./zksync/zktest -run TestServerCompared -compare.seed=123 -compare.steps=3,7,8

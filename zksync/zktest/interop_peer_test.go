@@ -121,7 +121,7 @@ func withPeers(t *testing.T, addr, expire, command string, args []string, end fu
 	peers[0].tell(t, "rules")
 	peers[0].await(t, "ok rules")
 
-	// The session of one that holds is ended from outside: it is told, and the
+	// The session of one that holds is ended from outside: it gets an event, and the
 	// next one holds, not earlier.
 	conn, _ := connect(t, 10*time.Second, addr)
 	peers[1].tell(t, "hold")

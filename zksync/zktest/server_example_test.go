@@ -102,7 +102,7 @@ func TestDocShowsTheseTests(t *testing.T) {
 	}
 }
 
-// A session ends while its lock is held: the holder is told at once.
+// A session ends while its lock is held: the holder gets an event at once.
 func ExampleServer_Expire() {
 	srv := zktest.New()
 	defer srv.Close()

@@ -40,7 +40,7 @@ func TestServerDropReply(t *testing.T) {
 	})
 }
 
-// What a request whose answer is lost has set off is not told either.
+// The events that a request whose answer is lost has set off are lost, too.
 func TestServerDropReplyTellsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)

@@ -11,7 +11,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// rawConn is a client that sends what it is told to, and shows what comes back.
+// rawConn is a client that sends given frames, and returns the answers.
 type rawConn struct {
 	t    testing.TB
 	nc   net.Conn

@@ -138,7 +138,7 @@ func TestServerReaps(t *testing.T) {
 	})
 }
 
-// Two connections: each is told before it can see.
+// Two connections: each gets the event before it can read the change.
 func TestServerTellsOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := open(t, s), open(t, s)
@@ -150,7 +150,7 @@ func TestServerTellsOthers(t *testing.T) {
 				t.Fatalf("events before the answer: %q", events)
 			}
 		}
-		// Who may not read a node is not told of it.
+		// A client that may not read a node gets no event of it.
 		a.ok(wire.OpCreate, "/secret", null, acl(31, "ip", "9.9.9.9"), 0)
 		if r, _ := b.do(wire.OpExists, "/secret", true); r.Err != wire.CodeNoAuth {
 			t.Errorf("%+v", r)

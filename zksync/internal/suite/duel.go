@@ -12,7 +12,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// inLine is told when the call whose context carries it waits for somebody.
+// inLine is the key of a function that is called when the call whose context carries it
+// waits.
 type inLine struct{}
 
 // Watched returns a context for a call on a session that has TellsLine, and a
@@ -23,7 +24,8 @@ func Watched(ctx context.Context) (context.Context, <-chan struct{}) {
 	return context.WithValue(ctx, inLine{}, func() { once.Do(func() { close(ch) }) }), ch
 }
 
-// TellsLine makes watched work on a session.
+// TellsLine makes [Watched] work on a session: its tracer calls the function in the
+// context of a call that waits.
 func TellsLine() zksync.Option {
 	return zksync.WithTracer(&zksync.Tracer{Blocked: func(ctx context.Context, _ zksync.Peer) {
 		if f, ok := ctx.Value(inLine{}).(func()); ok {

@@ -41,20 +41,20 @@ func (c *Creation) Of(f zktest.Frame) bool {
 	return false
 }
 
-// Count is how often a lock node was asked for.
+// Count is the number of requests for a lock node.
 func (c *Creation) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sent
 }
 
-// CutOff cuts a proxy's clients off from the server, and lets them know.
+// CutOff closes all connections of a proxy, and refuses new ones.
 func CutOff(p *zktest.Proxy) {
 	p.Refuse(true)
 	p.Cut()
 }
 
-// CutOffUntilKnown is off, and waits until the session knows.
+// CutOffUntilKnown is [CutOff], and waits until the session has noticed it.
 func CutOffUntilKnown(t testing.TB, p *zktest.Proxy, s *zksync.Session) {
 	t.Helper()
 	n := s.Stats().Disconnects

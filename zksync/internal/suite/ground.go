@@ -17,9 +17,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// Ground is what a test runs on: a server, the sessions that the test opens there,
-// and the paths that it locks. When the test's function has returned, the ground
-// checks that nothing is left.
+// Ground is the server that a test runs on, the sessions that the test opens there, and
+// the paths that it locks. When the test's function has returned, the ground checks
+// that no node, no watch and no pending deletion is left.
 type Ground struct {
 	Server  *zktest.Server // nil on real ZooKeeper
 	Servers []string
@@ -34,7 +34,7 @@ type Ground struct {
 	share *ledger
 }
 
-// ledger is what a ground has to look after; copies of the ground share it.
+// ledger lists the sessions and the paths of a ground; copies of the ground share it.
 type ledger struct {
 	mu       sync.Mutex
 	sessions []*zksync.Session
@@ -64,8 +64,8 @@ func EachInTurn(t *testing.T, f func(t *testing.T, z *Ground), forms ...Form) {
 	each(t, false, false, f, forms)
 }
 
-// EachSession is [Each] with both ways to make a session: by Dial, and on a client
-// that the program has.
+// EachSession is [Each] with both ways to make a session: with Dial, and on a client
+// of the program.
 func EachSession(t *testing.T, f func(t *testing.T, z *Ground), forms ...Form) {
 	each(t, true, true, f, forms)
 }
@@ -113,8 +113,8 @@ func each(t *testing.T, parallel, adapted bool, f func(*testing.T, *Ground), for
 	})
 }
 
-// Virtual runs a test in a synctest bubble, on a server in memory: nothing is waited
-// for, and the test runs the same each time.
+// Virtual runs a test in a synctest bubble, on a server in memory: time passes at
+// once, and the test runs the same way each time.
 func Virtual(t *testing.T, f func(t *testing.T, z *Ground)) {
 	t.Helper()
 	virtual(t, f)
@@ -157,7 +157,7 @@ func onServer(s *zktest.Server) *Ground {
 	}
 }
 
-// Real is the one real server that tests share when they don't harm it.
+// Real is the one real server. Tests share it, so they must not stop or fill it.
 func Real(t testing.TB) *Ground {
 	t.Helper()
 	NeedReal(t, StartReal())
@@ -166,8 +166,8 @@ func Real(t testing.TB) *Ground {
 	return &Ground{Servers: e.Servers(), Expire: e.Expire, Watches: e.WatchCount, share: new(ledger)}
 }
 
-// CountsWatches has a test that counts all watches of a server run beside others
-// only where none is shared.
+// CountsWatches is t.Parallel for a test that counts all watches of a server. Where
+// tests share a server, the test does not run beside others.
 func CountsWatches(t *testing.T) {
 	if !IsLong() || StartReal() != nil {
 		t.Parallel()
@@ -206,9 +206,9 @@ func (z *Ground) run(t *testing.T, adapted bool, f func(t *testing.T, z *Ground)
 	}
 }
 
-// check checks that the sessions of the test are at rest, and have left nothing. A
-// session that still holds a lock at the end of a test, or waits for one, tells
-// nothing: its end is the test's.
+// check checks that the sessions of the test are at rest, and have left nothing. It
+// checks nothing if a session still holds a lock at the end of a test, or waits for
+// one: that ends with the test.
 func (z *Ground) check(t *testing.T) {
 	t.Helper()
 	for _, s := range z.share.sessions {

@@ -11,27 +11,31 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// A client of the program's own lives on after Close, and its session with it:
-// whatever a lock has left there has to go by itself.
+// A client of the program outlives Close of the session on it, and so does the
+// client's session: the library has to delete the nodes of its locks there.
 
 // AdaptedTimeout is well above the 4 s that Close waits: no session ends meanwhile.
 const AdaptedTimeout = 10 * time.Second
 
-// Lent is a session on a program's client, which reaches the server by a proxy.
+// Lent is a session on a program's client, which reaches the server on a network of
+// its own.
 type Lent struct {
 	*zksync.Session
-	P   *zktest.Proxy
+	Net Network
+	P   *zktest.Proxy // is Net, with its hooks; nil in virtual time
 	c   *zk.Conn
 	ID  int64    // of the client's session
 	Raw *zk.Conn // goes another way
 	End func()   // closes the client
 }
 
-// Lend makes a session on a client of the test's own, behind a proxy.
+// Lend makes a session on a client of the test's own.
 func (z *Ground) Lend(t *testing.T) *Lent {
 	t.Helper()
-	l := &Lent{P: z.Proxied(t), Raw: z.Raw(t)}
-	c, events, err := zk.Connect([]string{l.P.Addr()}, AdaptedTimeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false))
+	n, servers, dial := z.network(t)
+	l := &Lent{Net: n, Raw: z.Raw(t)}
+	l.P, _ = n.(*zktest.Proxy)
+	c, events, err := zk.Connect(servers, AdaptedTimeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
 	Must(t, err)
 	l.c = c
 	l.End = func() {
@@ -63,7 +67,7 @@ func (l *Lent) Gone(t *testing.T, p string) {
 	l.Lives(t)
 }
 
-// CloseNames checks that Close tells of one path, in its own words.
+// CloseNames checks that the error of Close has the words, and names the path.
 func CloseNames(t *testing.T, err error, words, path string) {
 	t.Helper()
 	e := IsError(t, err)

@@ -27,7 +27,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder that must be balanced at the end of the test, when
-// the sessions that it is told of have been closed.
+// the sessions that it traces have been closed.
 func NewRecorder(t testing.TB) *Recorder {
 	r := new(Recorder)
 	t.Cleanup(func() {
@@ -63,10 +63,20 @@ func (r *Recorder) end(ctx context.Context, kind string) {
 	delete(r.open, id)
 }
 
-func (r *Recorder) note(format string, args ...any) {
+// note adds a line to Log, and calls add with Mu locked, unless it is nil.
+func (r *Recorder) note(line string, add func()) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
-	r.Log = append(r.Log, fmt.Sprintf(format, args...))
+	if add != nil {
+		add()
+	}
+	r.Log = append(r.Log, line)
+}
+
+func (r *Recorder) session(e zksync.SessionEvent) {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.Events = append(r.Events, e)
 }
 
 func (r *Recorder) trip(name string) {
@@ -85,73 +95,67 @@ func (r *Recorder) On(f func(name string)) {
 	r.fault = f
 }
 
-// Tracer is what the recorder is told through.
+// begins returns a function of the tracer that opens a span and adds a line to Log,
+// if there is one.
+func (r *Recorder) begins(kind, line string) func(context.Context, zksync.AcquireInfo) context.Context {
+	return func(ctx context.Context, _ zksync.AcquireInfo) context.Context {
+		r.trip(kind + "Start")
+		if line != "" {
+			r.note(line, nil)
+		}
+		return r.start(ctx, kind)
+	}
+}
+
+// ends ends a span, adds a line to Log, and calls add with Mu locked.
+func (r *Recorder) ends(ctx context.Context, kind, line string, add func()) {
+	r.end(ctx, kind)
+	r.note(line, add)
+	r.trip(kind + "End")
+}
+
+// Tracer returns a tracer whose functions write to the recorder.
 func (r *Recorder) Tracer() *zksync.Tracer {
 	return &zksync.Tracer{
-		AcquireStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
-			r.trip("AcquireStart")
-			return r.start(ctx, "Acquire")
-		},
-		Blocked: func(ctx context.Context, p zksync.Peer) {
-			r.Mu.Lock()
-			r.Peers = append(r.Peers, p)
-			r.Mu.Unlock()
-			r.note("blocked")
+		AcquireStart: r.begins("Acquire", ""),
+		Blocked: func(_ context.Context, p zksync.Peer) {
+			r.note("blocked", func() { r.Peers = append(r.Peers, p) })
 			r.trip("Blocked")
 		},
-		AcquireEnd: func(ctx context.Context, a zksync.AcquireInfo, res zksync.AcquireEndInfo) {
-			r.end(ctx, "Acquire")
-			r.Mu.Lock()
-			r.Results = append(r.Results, res)
-			r.Mu.Unlock()
-			r.note("acquire end")
-			r.trip("AcquireEnd")
+		AcquireEnd: func(ctx context.Context, _ zksync.AcquireInfo, res zksync.AcquireEndInfo) {
+			r.ends(ctx, "Acquire", "acquire end", func() { r.Results = append(r.Results, res) })
 		},
-		HoldStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
-			r.trip("HoldStart")
-			r.note("hold")
-			return r.start(ctx, "Hold")
-		},
+		HoldStart: r.begins("Hold", "hold"),
 		HoldContext: func(parent, hold context.Context) context.Context {
 			r.trip("HoldContext")
 			return context.WithValue(parent, SpanKey("Hold"), hold.Value(SpanKey("Hold")))
 		},
-		HoldEnd: func(ctx context.Context, a zksync.AcquireInfo, e zksync.HoldEndInfo) {
-			r.end(ctx, "Hold")
-			r.Mu.Lock()
-			r.Ends = append(r.Ends, e)
-			r.Mu.Unlock()
-			r.note("hold end")
-			r.trip("HoldEnd")
+		HoldEnd: func(ctx context.Context, _ zksync.AcquireInfo, e zksync.HoldEndInfo) {
+			r.ends(ctx, "Hold", "hold end", func() { r.Ends = append(r.Ends, e) })
 		},
-		ReleaseStart: func(ctx context.Context, a zksync.AcquireInfo) context.Context {
-			r.trip("ReleaseStart")
-			r.note("release")
-			return r.start(ctx, "Release")
-		},
-		ReleaseEnd: func(ctx context.Context, a zksync.AcquireInfo, _ zksync.ReleaseEndInfo) {
+		ReleaseStart: r.begins("Release", "release"),
+		ReleaseEnd: func(ctx context.Context, _ zksync.AcquireInfo, _ zksync.ReleaseEndInfo) {
 			r.end(ctx, "Release")
 			r.trip("ReleaseEnd")
 		},
-		Handoff: func(ctx context.Context, a zksync.AcquireInfo) {
-			r.note("handoff")
+		Handoff: func(context.Context, zksync.AcquireInfo) {
+			r.note("handoff", nil)
 			r.trip("Handoff")
 		},
 		Session: func(e zksync.SessionEvent) {
-			r.Mu.Lock()
-			r.Events = append(r.Events, e)
-			r.Mu.Unlock()
+			r.session(e)
 			r.trip("Session")
 		},
 		Cleanup: func(zksync.CleanupEvent) { r.trip("Cleanup") },
-		Parent: func(ctx context.Context) string {
+		Parent: func(context.Context) string {
 			r.trip("Parent")
 			return "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 		},
 	}
 }
 
-// Balanced waits until no span is open, and tells what went wrong.
+// Balanced waits until no span is open. It fails the test if a span ended twice or
+// stays open.
 func (r *Recorder) Balanced(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(Patience)
@@ -173,7 +177,7 @@ func (r *Recorder) Balanced(t testing.TB) {
 	}
 }
 
-// Tells waits until f is true of what was recorded.
+// Tells waits until f, which runs with Mu locked, is true.
 func (r *Recorder) Tells(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	Eventually(t, what, func() bool {

@@ -76,8 +76,9 @@ func (z *Ground) Client(t testing.TB) *zk.Conn {
 	return z.connect(t, SessionTimeout)
 }
 
-// Drain waits until a client that was closed has ended. One that is closed with
-// requests under way may lock up instead (conn.go:523 of the client).
+// Drain waits until a client that was closed has ended. A client that is closed with
+// requests under way may lock up instead (conn.go:523 of the client): Drain gives up
+// after five seconds.
 func Drain(events <-chan zk.Event) {
 	limit := time.NewTimer(5 * time.Second)
 	defer limit.Stop()
@@ -121,15 +122,16 @@ func DeleteOldest(t *testing.T, z *Ground, p string) {
 // ticks, the guide asks for three at least.
 const LossTimeout = 2 * time.Second
 
-// SecondsTimeout is that of the sessions that come after them and are to live.
+// SecondsTimeout is the session timeout of the sessions that hold the lock after them
+// and must not expire.
 const SecondsTimeout = 20 * time.Second
 
-// Whoever may make nodes but not read them has to get rid of its own all the same.
-
-// Unreadable lets everybody do everything but read.
+// Unreadable lets everybody do everything but read. A session that may create nodes but
+// not read them still has to delete its own.
 var Unreadable = zk.WorldACL(zk.PermAll &^ zk.PermRead)
 
-// Steward is a client that may do everything where others may not read.
+// Steward returns a client that has all permissions, and an ACL that gives them to it
+// and lets others do everything but read.
 func (z *Ground) Steward(t *testing.T) (*zk.Conn, []zk.ACL) {
 	t.Helper()
 	c := z.Raw(t)
@@ -183,7 +185,7 @@ func (z *Ground) Proxied(t testing.TB) *zktest.Proxy {
 	return p
 }
 
-// Raw opens a plain client, to look at the tree and to do mischief.
+// Raw opens a plain client, to read the tree and to change it as another program would.
 func (z *Ground) Raw(t testing.TB) *zk.Conn {
 	t.Helper()
 	return z.connect(t, 10*time.Second)

@@ -12,9 +12,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// The lessons that need a moment which a real server gives only by chance are
-// taught by one in memory, in virtual time: nothing is waited for, and a test
-// runs the same each time.
+// Some tests need a moment that a real server gives only by chance. They run on a
+// server in memory, in virtual time, where that moment can be made.
 
 // VirtualTimeout is the session timeout in virtual time, where it costs nothing.
 const VirtualTimeout = 9 * time.Second

@@ -21,13 +21,39 @@ func AnyTime(d time.Duration) time.Duration { return rand.N(d) }
 // Overrun is what a bounded call may take beyond its bound, on a busy machine.
 const Overrun = 500 * time.Millisecond
 
-// Within checks that f takes no longer than a bound and the overrun.
+// Within checks that f takes no longer than a bound and the overrun. On a machine that
+// lets goroutines wait for a processor, it adds how long they waited meanwhile.
 func Within(t testing.TB, bound time.Duration, f func()) {
 	t.Helper()
-	start := time.Now()
+	start, late := time.Now(), lateness()
 	f()
-	if took := time.Since(start); took > bound+Overrun {
-		t.Errorf("took %v, which is bounded by %v", took, bound)
+	took, waited := time.Since(start), late()
+	if took > bound+Overrun+2*waited {
+		t.Errorf("took %v, which is bounded by %v; meanwhile a goroutine that sleeps woke %v late", took, bound, waited)
+	}
+}
+
+// lateness measures how much later than asked for a goroutine wakes that sleeps again
+// and again. The result ends it, and returns the sum.
+func lateness() (sum func() time.Duration) {
+	const step = 10 * time.Millisecond
+	done, total := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var late time.Duration
+		for {
+			start := time.Now()
+			select {
+			case <-time.After(step):
+				late += time.Since(start) - step
+			case <-done:
+				total <- late
+				return
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(done)
+		return <-total
 	}
 }
 

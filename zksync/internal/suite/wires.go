@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Wires is a dialer whose connections the test has a hand on.
+// Wires is a dialer that counts its connections and can make their writes fail. The
+// zero value dials TCP.
 type Wires struct {
 	mu    sync.Mutex
 	dials []string                            // guarded by mu; addresses asked for

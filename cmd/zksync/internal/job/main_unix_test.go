@@ -26,7 +26,7 @@ import (
 // 3 ends.
 const (
 	roleJob  = "job"
-	roleLate = "job with late news" // the hold's context never ends: only Err tells of the loss
+	roleLate = "job with late news" // the hold's context never ends: only Err returns the loss
 )
 
 func TestMain(m *testing.M) {

@@ -95,7 +95,7 @@ func inShell(t *testing.T, p *proctest.Process) *proctest.Console {
 // in the background and in the foreground.
 func TestTerminalJobControl(t *testing.T) {
 	// The command only reads: a stop in the middle of a shell's vfork(2) stops the
-	// new process alone, and its parent is not told.
+	// new process alone, and its parent is not notified.
 	p, lose := newJob(t, "1m", "echo pid=$$ end; read line; echo got=$line; read line; exit 1")
 	c := inShell(t, p)
 	pid, err := strconv.Atoi(strings.TrimSuffix(c.Out.Await(t, "\npid="), " end"))

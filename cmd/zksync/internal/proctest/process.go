@@ -13,7 +13,7 @@ import (
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 )
 
-// envRole tells a test binary which role it plays.
+// envRole names the role that a test binary plays.
 const envRole = "ZKSYNC_TEST_ROLE"
 
 // Limit is how long anything in these tests may take.

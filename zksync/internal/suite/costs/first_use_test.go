@@ -10,8 +10,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// What the guide and the README say of costs, beside what requests_test.go
-// counts.
+// The statements of the guide and the README about costs that requests_test.go does not
+// check.
 
 func TestRequestsOfAFirstUse(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

@@ -107,8 +107,8 @@ func goroutineRuns() float64 {
 	return 8 * float64(n)
 }
 
-// Each release wakes one goroutine of those that wait, not all of them: what
-// the scheduler did tells, which nothing in the library can get wrong.
+// Each release wakes one goroutine of those that wait, not all of them. The
+// scheduler's own trace shows that; the library can't influence it.
 func TestAReleaseWakesOneGoroutine(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		var granted []int // in order; guarded by the lock under test
@@ -145,8 +145,8 @@ func TestAReleaseWakesOneGoroutine(t *testing.T) {
 	})
 }
 
-// However many goroutines of a session want a lock, one node of the session
-// waits for it, so that others have their turn.
+// With any number of goroutines that want a lock, one node of their session waits for it,
+// so that other sessions have their turn.
 func TestACrowdOfGoroutinesStandsInLineOnce(t *testing.T) {
 	const enough = 60 // turns of the other one
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {

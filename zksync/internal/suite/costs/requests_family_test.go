@@ -9,7 +9,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// What the rest of the family costs, counted on the wire.
+// The requests of RWMutex, Multi and Semaphore, counted on the wire.
 
 func TestRequestsOfAFreeReadLock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

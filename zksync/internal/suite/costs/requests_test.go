@@ -124,7 +124,7 @@ func TestRequestsAfterALongWait(t *testing.T) {
 	})
 }
 
-// Who stood behind a waiter that left moves up and waits on.
+// The node behind a waiter that left moves up and waits on.
 func TestRequestsWhenAMiddleWaiterLeaves(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		first, second, third := z.Counted(t), z.Counted(t), z.Counted(t)

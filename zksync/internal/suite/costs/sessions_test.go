@@ -33,7 +33,7 @@ func stand() footing {
 }
 
 // residentSize is this process's share of the machine's memory, 0 where the
-// system doesn't tell.
+// system does not report it.
 func residentSize() int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -111,7 +111,7 @@ func TestManySessionsInOneQueue(t *testing.T) {
 		dialled := time.Since(begin)
 		idle := stand()
 
-		// Each lets the next one go on when it is told to.
+		// Each lets the next one go on when the test says so.
 		turn, held := make(chan struct{}), make(chan int)
 		var wg sync.WaitGroup
 		for i, s := range sessions {

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// crew is goroutines that take locks until they are told to stop, in the test's
+// crew is goroutines that take locks until the test stops them, in the test's
 // process or in one of their own, and write into one file what they do.
 type crew struct {
 	file *os.File

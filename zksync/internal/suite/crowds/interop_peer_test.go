@@ -24,8 +24,8 @@ import (
 //
 //	apt-get install -y --no-install-recommends python3-kazoo libcurator-recipes-java default-jdk-headless
 //
-// Where there are none the tests are left out, or with ZKSYNC_INTEROP=required in
-// the environment they fail.
+// Without these packages the tests are skipped. With ZKSYNC_INTEROP=required in the
+// environment they fail.
 
 // missing skips a test that has no peer to run with, or fails it.
 func missing(t *testing.T, what, packages string) {
@@ -101,7 +101,7 @@ func curatorLanguage(t *testing.T) language {
 		"-cp", path, "CuratorWorker"}}
 }
 
-// worker is a program in a process of its own, which is told what to do line
+// worker is a program in a process of its own, which reads what to do line
 // by line.
 type worker struct {
 	suite.Child

@@ -29,7 +29,7 @@ type mix struct {
 	kind    string   // of the Go programs: mutex, rw, kazoo for one with WithKazooName, multi for such a part of a Multi
 	curator bool     // takes part
 	kazoo   bool     // takes part
-	heed    []string // the names that kazoo is told to look for
+	heed    []string // the names that kazoo looks for
 	zkLocks int      // how many of the client library's own locks take part
 	victim  string   // whose process is killed while it holds
 	apart   []string // languages that know nothing of each other

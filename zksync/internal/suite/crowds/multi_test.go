@@ -16,7 +16,7 @@ import (
 )
 
 // crowdFor is how long each crowd works, which ZKSYNC_CROWD sets: 20s is what is
-// promised, and full tells whether that much is asked for.
+// promised, and full reports whether that much is asked for.
 func crowdFor(t testing.TB) (d time.Duration, full bool) {
 	t.Helper()
 	text := os.Getenv("ZKSYNC_CROWD")

@@ -131,7 +131,7 @@ func (c *permitCrowd) kill(n *worker) {
 
 // permitLine is a line of the file: somebody begins or ends to hold permits.
 type permitLine struct {
-	verb    string // begin; end, or lost if it was told so
+	verb    string // begin; end, or lost if the worker learned of the loss
 	at      int64  // nanoseconds of the clock: after the grant, before the release
 	session int64
 	weight  int64
@@ -215,7 +215,7 @@ func (c *permitCrowd) judge(w *permitWatch) {
 	c.latencies(w, granted, begins)
 }
 
-// latencies tells how long it took from enough permits to the grant, for those
+// latencies returns how long it took from enough permits to the grant, for those
 // who waited. died are the holds without an end.
 func (c *permitCrowd) latencies(w *permitWatch, granted map[string]int64, died map[string]permitLine) {
 	var head, next []time.Duration
@@ -225,7 +225,7 @@ func (c *permitCrowd) latencies(w *permitWatch, granted map[string]int64, died m
 			continue // it gave up, or died
 		}
 		if _, is := died[path.Join(c.p, w.before[node])]; is && w.before[node] != "" {
-			continue // the one before may have died before it told that it had got in
+			continue // the one before may have died before it wrote that it had got in
 		}
 		// Whoever stands behind one that waits, too, has to wait until that
 		// one has got in, or gone.

@@ -25,7 +25,7 @@ type permitWatch struct {
 	// Written until end. Times are nanoseconds of the clock, nodes without path.
 	seen   map[string]int64  // the newest look that shows the node, before it was sent
 	waits  map[string]bool   // there were not enough permits for it once
-	enough map[string]int64  // when there were, for those of waits: when a change was told
+	enough map[string]int64  // when there were, for those of waits: when a change was reported
 	before map[string]string // the node before those of enough, at that time
 	there  map[string]bool   // in the newest listing
 	gone   map[string]int64
@@ -106,7 +106,7 @@ func (w *permitWatch) note(names []string, sent time.Time) {
 
 var permitName = regexp.MustCompile(`-permit-(\d+)of\d+-(\d{10})$`)
 
-// look takes a listing in that was sent for after a change was told.
+// look takes a listing in that was requested after a change was reported.
 func (w *permitWatch) look(names []string, sent, told time.Time) {
 	type place struct {
 		name        string

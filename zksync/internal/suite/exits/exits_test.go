@@ -190,7 +190,7 @@ func TestExits(t *testing.T) {
 	}
 }
 
-// isSlow tells which exits take seconds in real time on a client of the program's,
+// isSlow reports which exits take seconds in real time on a client of the program's,
 // because the client itself takes them to come back. One of each sort is tried.
 func isSlow(kind suite.Kind, call suite.Taking, exit string) bool {
 	expires := strings.HasPrefix(exit, "session expired")

@@ -60,7 +60,7 @@ func TestPanicInTracer(t *testing.T) {
 						}
 						release(suite.Context(t))
 					})
-					if tt.name == "Cleanup" { // told beside the deletion, not before it
+					if tt.name == "Cleanup" { // called beside the deletion, not before it
 						suite.Eventually(t, "Cleanup was called", func() bool { return len(tripped) > 0 })
 					}
 					rec.On(nil)
@@ -195,7 +195,7 @@ func TestPanicOfOneReader(t *testing.T) {
 	})
 }
 
-// Each tenure is told once, whoever shares it or enters it again, in whatever
+// Each hold is reported once, whichever calls share it or enter it again, in whatever
 // order they leave.
 func TestFamilyTracer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {

@@ -114,8 +114,8 @@ func TestDeletionsAreOfOneHold(t *testing.T) {
 	})
 }
 
-// What can't succeed is not tried again; what can is, at a bounded rate, however
-// long ZooKeeper is away.
+// A deletion that can't succeed is not tried again. Any other is, at a bounded rate,
+// however long ZooKeeper is away.
 func TestRetriesAreBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("Refused", func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestRetriesAreBounded(t *testing.T) {
 	})
 }
 
-// Nobody deletes the parent: it would race with newcomers.
+// The library never deletes the parent: that would race with new calls.
 func TestParentStays(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		path, raw := z.Path(t), z.Raw(t)

@@ -114,7 +114,7 @@
 //
 // # Holding and losing
 //
-//   - Holder that is never told of a loss. (zk.Lock, Curator, kazoo, redsync)
+//   - Holder that never learns of a loss. (zk.Lock, Curator, kazoo, redsync)
 //     TestHolderIsTold, TestLostHoldsOfTheFamily
 //   - Re-entry after the session has ended: it is granted from memory, without a node.
 //     (Curator) TestNoReentryAfterLoss

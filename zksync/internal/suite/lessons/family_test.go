@@ -31,8 +31,8 @@ func queueUp(t *testing.T, s *suite.Counted, l suite.Lockable) <-chan error {
 	return got
 }
 
-// Nobody waits for who came later: neither a reader for a later writer, which
-// waits for it, nor a permit for a later one.
+// No call waits for one that came later: a reader does not wait for a later writer, which
+// waits for it, and a permit does not wait for a later one.
 func TestBlockersAreEarlier(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		a, b, c := z.Counted(t), z.Counted(t), z.Counted(t)
@@ -80,8 +80,8 @@ func TestNearestWriter(t *testing.T) {
 	})
 }
 
-// An owner that reads and asks to write would wait for itself: it is told at
-// once, by every call and without a request.
+// An owner that reads and asks to write would wait for itself: every call
+// returns an error at once, without a request.
 func TestUpgradeIsADeadlock(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Counted(t)

@@ -86,7 +86,7 @@ func TestLostLockWorksAgain(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// Nobody is told that all is well with a lock that had been lost.
+// No call reports that a lock is held that had been lost.
 func TestUnlockOfALostLock(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, p := z.Dial(t), z.Path(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// Whatever ends a hold, its holder is told, and told why.
+// Whatever ends a hold, its context ends, and the cause says why.
 func TestHolderIsTold(t *testing.T) {
 	suite.Beside(t)
 	for name, end := range map[string]func(t *testing.T, z *suite.Ground, s *zksync.Session, h *zksync.Hold){
@@ -60,7 +60,7 @@ func TestHolderIsTold(t *testing.T) {
 
 // A plain lock that is lost keeps its place in this process until its own
 // Unlock, which touches nothing; otherwise that would release the hold of the
-// next goroutine. Other sessions are not held up, and the log tells.
+// next goroutine. Other sessions are not held up, and the log reports the loss.
 func TestDeferredUnlockOfALostLock(t *testing.T) {
 	suite.Beside(t)
 	for name, unlock := range map[string]func(t *testing.T, m *zksync.Mutex){

@@ -84,7 +84,7 @@ func (s *store) counts(fence int64) (taken, refused int) {
 }
 
 // writer is a child that holds a lock and writes to a store without a rest. It
-// says so if it is told that it holds after a stop: a long time between two
+// prints "fooled" if a look says that it still holds after a stop: a long time between two
 // looks.
 func writer() int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -139,7 +139,7 @@ func writer() int {
 		if env("ZKSYNC_TEST_LOOK") == "never" || time.Since(now) < suite.LossTimeout {
 			fmt.Println("refused", err)
 			return 0
-		} // else the stop came after the look: the next one tells
+		} // else the stop came after the look: the next one finds the loss
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Lessons of permits, and of several locks at once.
 
-// Whoever of the holders leaves, the one that waits for a permit gets it.
+// Whichever holder leaves, the call that waits for a permit gets it.
 func TestAnyHolderLeaves(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 3
@@ -86,8 +86,8 @@ func TestAllOrNone(t *testing.T) {
 	})
 }
 
-// What is no permit does not count, and what waits counts for those behind it
-// only.
+// Nodes that are no permits do not count. A waiting node counts only for the nodes behind
+// it.
 func TestWhatCounts(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
@@ -122,7 +122,7 @@ func TestWhatCounts(t *testing.T) {
 }
 
 // Limits that differ are an error where that is asked for; otherwise the smallest
-// counts, and the log tells once.
+// counts, and the log reports it once.
 func TestLimitsDiffer(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, p := suite.Context(t), z.Path(t)
@@ -166,8 +166,8 @@ func strictly(z *suite.Ground, t *testing.T, p string) *zksync.Semaphore {
 	return zksync.NewSemaphore(z.Dial(t), p, 3, zksync.WithStrictLimit())
 }
 
-// One transaction that deletes several nodes, one of them gone, deletes none: they
-// are deleted one by one. So they are when the answer is lost.
+// A transaction that deletes several nodes deletes none if one of them is gone. The nodes
+// are then deleted one by one, as they are when the answer is lost.
 func TestSeveralNodesOneGone(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)

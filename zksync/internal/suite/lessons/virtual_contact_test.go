@@ -20,7 +20,7 @@ import (
 const atOnce = suite.VirtualTimeout / 6
 
 // A waiter whose blocker goes while it is cut off decides again as soon as it is
-// connected, though no event ever tells it.
+// connected, though no event ever says so.
 func TestNoEventAfterAReconnect(t *testing.T) {
 	for name, fault := range map[string]func(t *testing.T, srv *zktest.Server, s *zksync.Session, release func()){
 		"CutOff": func(t *testing.T, srv *zktest.Server, s *zksync.Session, release func()) {
@@ -63,7 +63,7 @@ func TestNoEventAfterAReconnect(t *testing.T) {
 
 // After a reconnect requests may go out, and be answered, before the watches are
 // set again: that is as of what was seen before the connection, whatever those
-// answers say, and what has changed meanwhile is told.
+// answers say, and the client delivers events for what has changed meanwhile.
 func TestWatchesAsOfTheConnect(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -134,7 +134,7 @@ func TestWatchesAsOfTheConnect(t *testing.T) {
 }
 
 // A follower that is cut off from its leader goes on answering pings and reads.
-// Who holds a lock through it is told before another one holds it.
+// The holder of a lock through it learns of the loss before another one holds it.
 func TestFollowerCutFromItsLeader(t *testing.T) {
 	for _, after := range []time.Duration{0, suite.VirtualTimeout / 12, suite.VirtualTimeout / 6, suite.VirtualTimeout / 3, suite.VirtualTimeout} {
 		t.Run(after.String(), func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 	})
 }
 
-// Who has waited so long that nothing is known of the session asks, and keeps the
-// place in line that it has.
+// A call that has waited so long that the session may be over asks the server, and keeps
+// its position in line.
 func TestOldPlaceIsProven(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

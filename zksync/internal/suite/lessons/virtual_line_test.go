@@ -98,7 +98,7 @@ func TestNobodysNode(t *testing.T) {
 	})
 }
 
-// At the end of the counter numbers tell nothing any more: no grant, no wait,
+// At the end of the counter, numbers no longer give the order: no grant, no wait,
 // and no node left behind, until the path is made anew.
 func TestEndOfTheCounter(t *testing.T) {
 	const last = math.MaxInt32 - 1000 // the highest number that is good
@@ -218,7 +218,7 @@ func TestFoundInTheNextSession(t *testing.T) {
 }
 
 // The fence is the zxid that the node was made with, in whatever way the hold
-// was come by: the answer to a create does not tell it.
+// was obtained: the answer to a create does not contain it.
 func TestFenceIsOfTheNode(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

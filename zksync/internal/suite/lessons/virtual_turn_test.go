@@ -79,8 +79,8 @@ func passOn(t *testing.T, held *zksync.Hold, next <-chan suite.Grant) {
 	suite.Must(t, g.Hold.Release(suite.Context(t)))
 }
 
-// While a waiter is cut off its own node and its blocker go. Of what is told on
-// the next connection the blocker's end may come first: it proves nothing there.
+// While a waiter is cut off, its own node and its blocker are deleted. On the next
+// connection the event of the blocker may come first: it does not prove a grant.
 func TestBlockerHeardOfFirst(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -147,7 +147,7 @@ func TestOwnNodeGoneWhileWaiting(t *testing.T) {
 	})
 }
 
-// One deadline for the whole call, however many predecessors come and go.
+// A call has one deadline, whatever the number of its predecessors.
 func TestOneDeadline(t *testing.T) {
 	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
@@ -213,7 +213,7 @@ func TestNoWatchOnWhatIsGone(t *testing.T) {
 	})
 }
 
-// However many tries time out on a lock that stays held, watches do not pile up.
+// Calls that time out on a lock that stays held leave no watches behind.
 func TestWatchesDoNotPileUp(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		p := z.Path(t)
@@ -262,7 +262,7 @@ type pokedCtx struct {
 
 func (c pokedCtx) Err() error { c.pokes.Add(1); return c.Context.Err() }
 
-// Of thousands of goroutines that wait for one lock, a release wakes one.
+// A release wakes one of thousands of goroutines that wait for one lock.
 func TestOneWakes(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, p := z.Dial(t), z.Path(t)

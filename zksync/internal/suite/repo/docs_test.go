@@ -46,7 +46,7 @@ func documented(t *testing.T) []string {
 	return dirs
 }
 
-// What a struct's comment has to tell, unless it calls the type a plain value,
+// What a struct's comment has to say, unless it calls the type a plain value,
 // which the guide of package zksync explains.
 var structWords = map[string]*regexp.Regexp{
 	"its zero value":            regexp.MustCompile(`(?i)zero value`),

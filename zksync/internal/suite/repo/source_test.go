@@ -24,7 +24,7 @@ type source struct {
 	files map[string]*ast.File // by name
 }
 
-// parseDir reads the files of a directory for every platform; tests tells
+// parseDir reads the files of a directory for every platform; tests says
 // whether those of tests are wanted, or the others.
 func parseDir(t *testing.T, dir string, tests bool) source {
 	t.Helper()

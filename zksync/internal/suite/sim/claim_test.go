@@ -9,8 +9,8 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// claim is a lock that somebody has been told to hold, until it is given back
-// or the loss is told. A plain lock's holder is not told.
+// claim is a lock that a call has returned as held, until it is given back
+// or the holder learns of its loss, which that of a plain lock does not.
 type claim struct {
 	want
 	w       *world
@@ -212,7 +212,7 @@ func (w *world) endLocked(c *claim) bool {
 func (w *world) recordLocked(c *claim, weight int64) {
 	now := w.nextLocked()
 	// What was taken away by force may have gone to the next one already, and so
-	// may a plain lock, whose holder isn't told.
+	// may a plain lock, whose holder does not learn of a loss.
 	call := now
 	plain := c.hold == nil
 	for _, s := range c.seats {
@@ -235,7 +235,7 @@ func (w *world) recordLocked(c *claim, weight int64) {
 	}
 }
 
-// lost notes that the holder of a Hold is told that it is lost.
+// lost notes that the context of a Hold has ended by a loss.
 func (c *claim) lost(cause error) {
 	w := c.w
 	stands := c.stands()
@@ -251,7 +251,7 @@ func (c *claim) lost(cause error) {
 	if w.quietLocked() && !w.forcedLocked(c.want) {
 		w.wrongLocked("loss: %s is told that %s is lost, though nothing has happened to it: %v", c.who, c.name(), cause)
 	}
-	// Its own process deletes the node as soon as it has told, which may be in the
+	// Its own process deletes the node as soon as it has ended the context, which may be in the
 	// same moment.
 	own := w.latency == 0 && c.lives()
 	if !stands && !own && !w.forcedLocked(c.want) && !c.void {
@@ -259,13 +259,13 @@ func (c *claim) lost(cause error) {
 	}
 }
 
-// released is what came of giving the lock back. stood tells whether the node
+// released is what came of giving the lock back. stood reports whether the node
 // was there when that began.
 func (c *claim) released(stood bool, err error, connects int64) {
 	w := c.w
 	if err == nil && !stood {
 		time.Sleep(time.Millisecond) // until the counts are up to date
-		// Tried again after a lost answer, it can't be told from one's own doing.
+		// Tried again after a lost answer, it can't be distinguished from the call's own deletion.
 		stood = c.broken() && c.p.s.Load().Stats().Disconnects != connects
 	}
 	w.mu.Lock()

@@ -33,14 +33,14 @@
 // share it, or more permits than there are, nor without a node whose turn it is;
 // that the fences of those who hold alone grow, and all fences are their nodes',
 // or that of the write which a reader held before; that the nodes of several
-// locks are of one transaction; that a hold is told of its loss before its node
-// is gone, and Unlock and Release tell of it too; that no lock is free while
+// locks are of one transaction; that the context of a hold ends before its node
+// is gone, and Unlock and Release return the loss too; that no lock is free while
 // somebody waits, nor enough permits, once the faults are over; that nobody who
 // reads gets to write; that calls keep their deadlines, return the documented
 // errors, and don't get a lock with a ctx that is done; that Close names what it
 // leaves, which goes as long as its client lives; that a node's owner, where there
 // is no fault, is one who holds or did 100 ms before, that a cycle of owners which
-// is told for certain is one, and that none is missed. At the end: that no node,
+// is returned as certain is one, and that none is missed. At the end: that no node,
 // watch or goroutine is left; and with porcupine, that the history of each path
 // is one of readers and writers or of permits, and that of what a lock guards one
 // of a register which refuses old fences. What somebody took away by force, as an

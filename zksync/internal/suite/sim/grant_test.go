@@ -43,7 +43,7 @@ func (w *world) checkExclusionLocked(c *claim, s seat, stands, forced bool) {
 		case o.hold == nil && !alive, !alive && w.forcedLocked(o.want):
 			continue
 		case alive && forced && !stands:
-			continue // c is about to be told
+			continue // c is about to learn that
 		}
 		w.wrongLocked("exclusion: %s got %s while %s has it", c.who, s.path, o.who)
 	}
@@ -115,8 +115,8 @@ func (c *claim) pool() string {
 	return c.p.name + " " + strings.Join(names, "+")
 }
 
-// joinLocked looks who of the same process shares what c has, so that it can't be
-// told whose node is whose.
+// joinLocked finds the claims of the same process that share what c has: which node
+// belongs to which of them can't be known.
 func (w *world) joinLocked(c *claim) {
 	if c.hold != nil || !c.shared() {
 		return

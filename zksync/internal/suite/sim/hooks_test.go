@@ -62,7 +62,7 @@ func (p *process) hookTimesOf(ctx context.Context) *hookTimes {
 	return &p.hooked
 }
 
-// saidLocked is when the worker was told what its call has just returned: before
+// saidLocked is when the worker learned what its call has just returned: before
 // the functions of its tracer that came after that, and without a pause.
 func (k *worker) saidLocked() time.Time {
 	own, nobodys := k.hooked.asFar(), k.p.hooked.asFar()

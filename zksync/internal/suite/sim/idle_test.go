@@ -33,7 +33,7 @@ func (w *world) checkIdle(idle map[string]int) {
 	}
 }
 
-// idleLocked tells why somebody should have got the i-th lock, or part of it, if
+// idleLocked says why somebody should have got the i-th lock, or part of it, if
 // nobody is about to; "" if not.
 func (w *world) idleLocked(i int, line []standing) string {
 	path := w.paths[i]
@@ -107,7 +107,7 @@ func (w *world) idlePermitsLocked(path string, limit, most int64, waits []*want,
 	return ""
 }
 
-// listen finds holders of a Hold who are not told that it is lost.
+// listen finds holders of a Hold that do not learn of its loss.
 func (w *world) listen(over <-chan struct{}) {
 	gone := make(map[*claim]int)
 	for {
@@ -123,7 +123,7 @@ func (w *world) listen(over <-chan struct{}) {
 				if c.hold == nil || c.path() != p || c.stands() || w.forcedLocked(c.want) {
 					continue
 				}
-				if gone[c]++; gone[c] == 2 { // once may be the moment in which it is told
+				if gone[c]++; gone[c] == 2 { // once may be the moment in which it ends
 					w.wrongLocked("late: %s has not been told that %s is lost", c.who, c.name())
 				}
 			}
@@ -132,7 +132,7 @@ func (w *world) listen(over <-chan struct{}) {
 	}
 }
 
-// settle waits until nothing is left of the locks, and tells what is.
+// settle waits until nothing is left of the locks, and reports what is left.
 func (w *world) settle() {
 	var left string
 	for range 80 {

@@ -32,7 +32,7 @@ func TestCloseBesideAPartGivenBack(t *testing.T) {
 		go sem.Release(1)
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
-		_ = s.Close() // tells that a node could not be deleted
+		_ = s.Close() // the error says that a node could not be deleted
 		if took := time.Since(start); took > 6*time.Second {
 			t.Errorf("Close took %v", took)
 		}

@@ -61,7 +61,7 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 }
 
 // A waiter to whom a lock would be handed over may leave before it is known
-// whether there is anything to hand over. Unlock then tells what became of the
+// whether there is anything to hand over. Unlock then returns what became of the
 // node.
 func TestUnlockWhoseHeirLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestSessionThatEndedUnheard(t *testing.T) {
 }
 
 // When no more hand-overs are due, the lock goes to the others in line by the
-// deletion of the node. That tells whether it was there.
+// deletion of the node. That shows whether it was there.
 func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	simFor      = flag.Duration("sim.duration", 3*time.Second, "how long TestPrograms runs")
+	simFor      = flag.Duration("sim.duration", duration(), "how long TestPrograms runs")
 	simCount    = flag.Uint64("sim.programs", 0, "how many programs TestPrograms runs, however long that takes")
 	simFirst    = flag.Uint64("sim.first", 1, "the seed of the first program; 0: a random one")
 	simFull     = flag.Bool("sim.full", false, "only programs of 4 sessions with 4 goroutines each, and faults")
@@ -31,6 +31,14 @@ var (
 	simBegins   = flag.Bool("sim.begins", false, "print the seed of each program to standard error before it runs: of one that crashes, too, it is known")
 	simWithout  = flag.String("sim.without", "", "what to leave out of the program of -sim.seed, with commas between: p1, p1.0, p1.0/2, f3")
 )
+
+// duration is how long TestPrograms runs by default: shorter in the short form.
+func duration() time.Duration {
+	if os.Getenv("ZKSYNC_LONG") == "1" {
+		return 3 * time.Second
+	}
+	return 2 * time.Second
+}
 
 // A program that takes longer than this is not coming to an end.
 const endless = 2 * time.Minute
@@ -51,7 +59,7 @@ func (p plan) again() string {
 	return cmd
 }
 
-// report tells what is wrong, and how to see it again.
+// report fails the test with what is wrong, and how to see it again.
 func (w *world) report(t *testing.T) {
 	t.Helper()
 	if len(w.bad) == 0 {

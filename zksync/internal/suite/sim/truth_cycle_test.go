@@ -81,7 +81,7 @@ type waiting struct {
 	holds *claim
 }
 
-// waitingLocked is who waits for whom, of those that the nodes can tell of: the
+// waitingLocked is who waits for whom, as far as the nodes show it: the
 // first of a process that waits, for another process's lock, for some time.
 func (w *world) waitingLocked() map[string]waiting {
 	known := make(map[string]waiting)

@@ -79,7 +79,7 @@ func (w *world) checkOwnerLocked(who, node, owner string, asked time.Time) {
 	}
 }
 
-// checkPeer looks at what a waiting call is told of whom it waits for. It may hear
+// checkPeer checks the peer that Blocked gives to a waiting call. It may hear
 // of a hand-over before the one who has got the lock does.
 func (w *world) checkPeer(p *process, peer zksync.Peer) {
 	asked := time.Now()

@@ -14,7 +14,7 @@ import (
 )
 
 // speakKazoo is the life of a process that takes locks as kazoo does: it looks at
-// nodes named "__lock__" and at no others. It is told of no loss.
+// nodes named "__lock__" and at no others. It does not learn of a loss.
 func (p *process) speakKazoo(l life) {
 	w := p.w
 	client := p.connect()

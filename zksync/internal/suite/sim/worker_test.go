@@ -36,7 +36,7 @@ func (k *worker) run(ops []op) {
 	k.p.w.log("%s has ended", k.name)
 }
 
-// allowed tells whether an error is one of those documented for the call.
+// allowed reports whether an error is one of those documented for the call.
 func (k *worker) allowed(o op, err error) bool {
 	w := k.p.w
 	var e *zksync.Error
@@ -251,7 +251,7 @@ func (k *worker) checkRelease(err error) {
 	}
 }
 
-// watch notes the loss of a Hold when it is told.
+// watch notes the loss of a Hold when its context ends.
 func (c *claim) watch() (stop func() bool) {
 	ctx := c.hold.Context(c.w.bg)
 	return context.AfterFunc(ctx, func() {

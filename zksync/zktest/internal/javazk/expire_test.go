@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The leader is told to close the session, and Expire returns once it does not
+// The leader is asked to close the session, and Expire returns once it does not
 // know it any more.
 func TestExpireTellsTheLeader(t *testing.T) {
 	e := startFake(t, 3)

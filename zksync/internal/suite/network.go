@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zklocker/go-zksync/zksync"
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+// Network is the way of a session to the server, with faults of its own. It is a
+// [zktest.Proxy] in real time, and a [zktest.Member] in virtual time.
+type Network interface {
+	Blackhole(toServer, toClient bool)
+	Refuse(refuse bool)
+	Cut()
+	Heal()
+}
+
+// Through opens a session on a network of its own. In virtual time the network has
+// the same faults, so a test that needs no hook of a proxy can be [Timeless].
+func (z *Ground) Through(t testing.TB, opts ...zksync.DialOption) (Network, *zksync.Session) {
+	t.Helper()
+	n, servers, dial := z.network(t)
+	return n, z.opened(DialTo(t, servers, append([]zksync.DialOption{WithDialer(dial)}, opts...)...))
+}
+
+// network returns a new network, with the servers and the dialer of its clients.
+func (z *Ground) network(t testing.TB) (Network, []string, func(network, addr string, timeout time.Duration) (net.Conn, error)) {
+	t.Helper()
+	if !z.Virtual() {
+		p := z.Proxied(t)
+		return p, []string{p.Addr()}, net.DialTimeout
+	}
+	m := &virtualNetwork{Member: z.Server.Member()}
+	m.Latency(time.Millisecond) // as on the other members
+	return m, z.Servers, m.dial
+}
+
+// virtualNetwork is a member that can close its connections.
+type virtualNetwork struct {
+	*zktest.Member
+
+	mu    sync.Mutex
+	conns []net.Conn // guarded by mu; all that were made since the last Cut
+}
+
+func (n *virtualNetwork) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	c, err := n.Dial(network, addr, timeout)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns = append(n.conns, c)
+	return c, nil
+}
+
+// Cut closes every existing connection.
+func (n *virtualNetwork) Cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.conns {
+		c.Close()
+	}
+	n.conns = nil
+}
