@@ -6,7 +6,7 @@
 //     fencing, costs.
 //   - [github.com/zklocker/go-zksync/zksync/zktest] is ZooKeeper for tests: an
 //     embedded server that needs nothing but Go and can run in virtual time
-//     (zktest.Server), real servers on loopback (zktest.Ensemble), and faults for
+//     (zktest.Server), real servers on loopback (ensemble.Ensemble), and faults for
 //     all of them and for the network. Use it for your own tests too, whether they
 //     use this library or not.
 //   - [github.com/zklocker/go-zksync/tracing] shows lock waits in OpenTelemetry:

@@ -9,22 +9,22 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The connection is cut without a sign, in either direction or both: the first
 // hold's contexts end before another session holds.
 func TestLoss_ConnectionCut(t *testing.T) {
 	suite.Beside(t)
-	for name, fault := range map[string]func(*zktest.Proxy){
-		"ToServer": func(p *zktest.Proxy) { p.Blackhole(true, false) },
-		"ToClient": func(p *zktest.Proxy) {
+	for name, fault := range map[string]func(*ensemble.Proxy){
+		"ToServer": func(p *ensemble.Proxy) { p.Blackhole(ensemble.ToServer) },
+		"ToClient": func(p *ensemble.Proxy) {
 			// Where nothing comes back no new connection comes about: the
 			// server goes on hearing the old one, until that is given up.
-			p.Refuse(true)
-			p.Blackhole(false, true)
+			p.Refuse()
+			p.Blackhole(ensemble.ToClient)
 		},
-		"Both": func(p *zktest.Proxy) { p.Blackhole(true, true) },
+		"Both": func(p *ensemble.Proxy) { p.Blackhole() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
@@ -32,7 +32,7 @@ func TestLoss_ConnectionCut(t *testing.T) {
 				const n = 50
 				root := z.Path(t)
 				var first []*zksync.Session
-				var proxies []*zktest.Proxy
+				var proxies []*ensemble.Proxy
 				for range n {
 					p := z.Proxied(t)
 					proxies = append(proxies, p)
@@ -79,7 +79,7 @@ func TestLoss_DeafClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Blackhole(false, true)
+		p.Blackhole(ensemble.ToClient)
 		<-d.Ctx.Done()
 		suite.SleepReal(suite.LossTimeout * 3 / 2) // an expiry would come within a tick of T
 		p.Heal()
@@ -101,7 +101,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 		n := suite.Runs(30)
 		root := z.Path(t)
 		var sessions []*zksync.Session
-		var proxies []*zktest.Proxy
+		var proxies []*ensemble.Proxy
 		for range n {
 			p := z.Proxied(t)
 			proxies = append(proxies, p)
@@ -116,7 +116,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 			held := h.Context(ctx)
 			suite.SleepReal(suite.AnyTime(timeout / 6))
 			for round := range 3 {
-				proxies[i].Blackhole((i+round)%3 != 1, (i+round)%3 != 2)
+				proxies[i].Blackhole([][]ensemble.Direction{nil, {ensemble.ToClient}, {ensemble.ToServer}}[(i+round)%3]...)
 				suite.SleepReal(timeout / 4)
 				proxies[i].Heal()
 				if held.Err() != nil {
@@ -143,7 +143,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 // clients' pings and reads.
 func TestLoss_OneOfThreeServers(t *testing.T) {
 	suite.Long(t)
-	e := zktest.RealEnsemble(t, 3, zktest.WithTickTime(500*time.Millisecond))
+	e := ensemble.Run(t, 3, ensemble.WithTick(500*time.Millisecond))
 	follower := func() int { return (e.Leader() + 1) % 3 }
 	for _, test := range []struct {
 		name          string
@@ -158,13 +158,13 @@ func TestLoss_OneOfThreeServers(t *testing.T) {
 			const perRound = 10
 			var second []*zksync.Session
 			for range 5 {
-				second = append(second, suite.DialTo(t, e.Servers(), zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine()))
+				second = append(second, suite.DialTo(t, e.Addrs(), zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine()))
 			}
 			r := round{root: zksync.Path("/suite", t.Name()), second: second, fence: make([]int64, perRound)}
 			var all []time.Duration
 			for range suite.Runs(50) / perRound {
 				i := test.victim()
-				all = append(all, r.run(t, e.Server(i), func() error { return test.fault(i) })...)
+				all = append(all, r.run(t, e.Addr(i), func() error { return test.fault(i) })...)
 				if err := test.repair(i); err != nil {
 					t.Fatal(err)
 				}
@@ -220,15 +220,15 @@ func (r *round) run(t *testing.T, server string, fault func() error) []time.Dura
 
 // afterAnswers makes a fault at the moment in which each session has got an
 // answer of the quorum.
-func afterAnswers(ctx context.Context, t *testing.T, p *zktest.Proxy, sessions []*zksync.Session, fault func() error) {
+func afterAnswers(ctx context.Context, t *testing.T, p *ensemble.Proxy, sessions []*zksync.Session, fault func() error) {
 	t.Helper()
 	var answers atomic.Int32
 	now := make(chan struct{})
-	p.SetHook(func(f zktest.Frame) zktest.Action {
+	p.SetHook(func(f ensemble.Frame) ensemble.Action {
 		if f.FromServer && f.Op == "multi" && answers.Add(1) == int32(len(sessions)) {
 			close(now)
 		}
-		return zktest.Pass
+		return ensemble.Pass
 	})
 	for _, s := range sessions {
 		go s.Ping(ctx) // some are answered, some are cut off

@@ -61,7 +61,7 @@ func TestTryLockDisconnected(t *testing.T) {
 		s := suite.DialTo(t, []string{p.Addr()})
 		m := zksync.NewMutex(s, z.Path(t))
 		suite.LockAndUnlock(t, m)
-		p.Blackhole(true, true)
+		p.Blackhole()
 		start := time.Now()
 		if m.TryLock() {
 			t.Error("TryLock without an answer")
@@ -69,8 +69,8 @@ func TestTryLockDisconnected(t *testing.T) {
 		if d := time.Since(start); d > s.Timeout() {
 			t.Errorf("TryLock without an answer took %v of a timeout of %v", d, s.Timeout())
 		}
-		p.Refuse(true)
-		p.Cut()
+		p.Refuse()
+		p.DisconnectAll()
 		suite.Eventually(t, "the loss of the connection shows", func() bool { return s.Stats().Disconnects > 0 })
 		start = time.Now()
 		if m.TryLock() {

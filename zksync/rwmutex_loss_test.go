@@ -298,7 +298,7 @@ func TestLostContactOfTheFamily(t *testing.T) {
 			over[i] = make(chan time.Time, 1)
 			context.AfterFunc(c, func() { over[i] <- time.Now() })
 		}
-		proxy.Blackhole(true, true)
+		proxy.Blackhole()
 		for i := range held {
 			lost, got := suite.Receive(t, over[i]), suite.Receive(t, next[i])
 			if got.Before(lost) {

@@ -16,7 +16,7 @@ import (
 // far dials a session whose round trips to the server take 10 ms.
 func far(t *testing.T, srv *zktest.Server) *zksync.Session {
 	t.Helper()
-	member := srv.Member()
+	member := srv.AddMember()
 	member.Delay(5 * time.Millisecond)
 	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialer(member.Dial))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // manyHolds takes n locks of a session, and returns their contexts.
@@ -43,11 +44,11 @@ func allEnded(ctxs []context.Context, limit time.Duration) error {
 // lossesOfAll are the ways in which a session loses all that it holds.
 var lossesOfAll = []struct {
 	reason zksync.EndReason
-	lose   func(z *suite.Ground, p *zktest.Proxy, s *zksync.Session) error
+	lose   func(z *suite.Ground, p *ensemble.Proxy, s *zksync.Session) error
 }{
-	{zksync.EndContactLost, func(_ *suite.Ground, p *zktest.Proxy, _ *zksync.Session) error { p.Blackhole(true, true); return nil }},
-	{zksync.EndSessionExpired, func(z *suite.Ground, _ *zktest.Proxy, s *zksync.Session) error { return z.Expire(s.ID()) }},
-	{zksync.EndClosed, func(_ *suite.Ground, _ *zktest.Proxy, s *zksync.Session) error { return s.Close() }},
+	{zksync.EndContactLost, func(_ *suite.Ground, p *ensemble.Proxy, _ *zksync.Session) error { p.Blackhole(); return nil }},
+	{zksync.EndSessionExpired, func(z *suite.Ground, _ *ensemble.Proxy, s *zksync.Session) error { return z.Expire(s.ID()) }},
+	{zksync.EndClosed, func(_ *suite.Ground, _ *ensemble.Proxy, s *zksync.Session) error { return s.Close() }},
 }
 
 // A loss of everything ends all contexts before the tracer is told of any: a
@@ -94,7 +95,7 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 		lose func(srv *zktest.Server, s *zksync.Session)
 		told int32
 	}{
-		{"contact", func(srv *zktest.Server, _ *zksync.Session) { srv.Blackhole(true, true) }, holds}, // the session lives
+		{"contact", func(srv *zktest.Server, _ *zksync.Session) { srv.Blackhole() }, holds}, // the session lives
 		{"expiry", func(srv *zktest.Server, s *zksync.Session) { srv.Expire(s.ID()) }, 2 * holds},
 		{"close", func(_ *zktest.Server, s *zksync.Session) { go s.Close() }, 2 * holds},
 	} {
@@ -162,14 +163,14 @@ func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
 		}))
 		defer close(on)
 		_, first := manyHolds(t, s, "/first", 1)
-		srv.Blackhole(true, true)
+		srv.Blackhole()
 		suite.Must(t, allEnded(first, suite.VirtualTimeout))
 		srv.Heal()
 		holds, second := manyHolds(t, s, "/second", 1)
 		time.Sleep(2 * suite.VirtualTimeout)
 		suite.Must(t, holds[0].Err()) // its session was proven alive all the time
 		start := time.Now()
-		srv.Blackhole(true, true)
+		srv.Blackhole()
 		suite.Must(t, allEnded(second, suite.VirtualTimeout))
 		if took := time.Since(start); took > suite.VirtualTimeout/2 {
 			t.Errorf("the loss was told after %v", took)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // A client of the program's own lives on after Close, and its session with it:
@@ -20,7 +20,7 @@ const AdaptedTimeout = 10 * time.Second
 // Lent is a session on a program's client, which reaches the server by a proxy.
 type Lent struct {
 	*zksync.Session
-	P   *zktest.Proxy
+	P   *ensemble.Proxy
 	c   *zk.Conn
 	ID  int64    // of the client's session
 	Raw *zk.Conn // goes another way
