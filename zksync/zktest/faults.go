@@ -7,7 +7,14 @@ import (
 
 // Faults makes the faults of servers, and of the network between them and their
 // clients. Those of a [Server] act on all members that it has at the time of the call;
-// those of a [Member] act on that member alone.
+// those of a [Member] act on that member alone. These faults last until they are
+// ended:
+//
+//   - Refuse, until Accept or Heal
+//   - Blackhole, Delay and Jitter, until Heal
+//   - LagUntilSync, until CatchUp
+//   - CutFromLeader, until RejoinLeader
+//   - DropReply and DropRequest, until they are called with nil
 //
 // The zero value is not usable: it comes with a Server or a Member, and its methods
 // are theirs. It must not be copied. Its methods may be called from several

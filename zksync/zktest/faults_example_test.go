@@ -51,7 +51,6 @@ func ExampleFaults_Blackhole() {
 		_, err := conn.Set("/a", []byte("new"), -1)
 		answer <- err
 	}()
-	time.Sleep(10 * time.Millisecond)
 	fmt.Print(srv.Tree())
 
 	srv.Blackhole(zktest.ToClient) // and no longer to the server

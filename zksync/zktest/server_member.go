@@ -126,7 +126,7 @@ func (m *Member) accept(l net.Listener) {
 
 // Dial is [Member.DialContext] in the form of [net.DialTimeout], which
 // go-zookeeper's WithDialer takes. It ignores the timeout.
-func (m *Member) Dial(network, address string, _ time.Duration) (net.Conn, error) {
+func (m *Member) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	return m.DialContext(context.Background(), network, address)
 }
 
@@ -135,7 +135,7 @@ func (m *Member) Dial(network, address string, _ time.Duration) (net.Conn, error
 // names up before it dials, so give it an IP address. The error is a [net.OpError].
 // After [Faults.Refuse] and [Server.Close] it wraps that of a refused connection,
 // syscall.ECONNREFUSED; with a ctx that is done it wraps ctx.Err().
-func (m *Member) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+func (m *Member) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	err := ctx.Err()
 	if err == nil {
 		near, far := net.Pipe()

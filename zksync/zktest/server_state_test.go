@@ -186,3 +186,19 @@ func TestServerLog(t *testing.T) {
 		}
 	}
 }
+
+// No logger in the option means the default logger, and no option no log.
+func TestServerLogsToTheDefaultLogger(t *testing.T) {
+	was := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(was) })
+	for want, opts := range map[bool][]zktest.Option{true: {zktest.WithLogger(nil)}, false: nil} {
+		var b bytes.Buffer
+		slog.SetDefault(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		s := zktest.New(opts...)
+		open(t, s)
+		s.Close()
+		if logged := b.Len() > 0; logged != want {
+			t.Errorf("logged %t, want %t:\n%s", logged, want, &b)
+		}
+	}
+}

@@ -45,4 +45,4 @@ func (e *Ensemble) Heal(i int) error { return e.java.Heal(i) }
 // node of it, and also if there was no such session. A follower may lag by a moment,
 // and one that is cut or paused goes on as before. Expire returns an error if there
 // is no leader, or if the session still exists after fifteen seconds.
-func (e *Ensemble) Expire(sessionID int64) error { return e.java.Expire(sessionID) }
+func (e *Ensemble) Expire(session int64) error { return e.java.Expire(session) }

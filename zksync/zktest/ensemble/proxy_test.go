@@ -204,7 +204,7 @@ func TestProxyRefuseAndClose(t *testing.T) {
 		raw.Close()
 	}
 	eventually(t, "no connection", 5*time.Second, func() bool { return p.Connections() == 0 })
-	p.Heal()
+	p.Accept()
 	eventually(t, "connected again", 10*time.Second, func() bool { return conn.State() == zk.StateHasSession })
 	p.Close()
 	p.Close()
