@@ -101,9 +101,10 @@ func TestFaultsDisconnect(t *testing.T) {
 			var ne net.Error
 			return !errors.As(err, &ne) || !ne.Timeout()
 		}
-		s.Disconnect(0)
+		const none int64 = 0
+		s.Disconnect(none)
 		if closed(early) || closed(b.nc) {
-			t.Error("Disconnect(0) closed a connection")
+			t.Error("Disconnect of no session closed a connection")
 		}
 		s.Disconnect(a.hi.SessionID)
 		if !closed(a.nc) || closed(b.nc) {
