@@ -83,6 +83,7 @@ func TestFaultsBlackholeDirections(t *testing.T) {
 			}
 			s.Heal()
 			c.nc.Close()
+			synctest.Wait() // what was held has arrived
 		}
 	})
 }
