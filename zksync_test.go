@@ -20,6 +20,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // What every lock promises, and the main job, on the embedded server and on real
@@ -46,8 +47,8 @@ func TestPromises(t *testing.T) {
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		e := zktest.RealEnsemble(t, 1, zktest.WithTickTime(tick))
-		promises(t, e.Servers()[0], e.Expire)
+		e := ensemble.Run(t, 1, ensemble.WithTick(tick))
+		promises(t, e.Addrs()[0], e.Expire)
 	})
 }
 
@@ -97,9 +98,9 @@ func (g ground) dial(opts ...zksync.DialOption) *zksync.Session {
 }
 
 // proxied is the same ground, which is reached through a proxy only.
-func (g ground) proxied() (*zktest.Proxy, ground) {
+func (g ground) proxied() (*ensemble.Proxy, ground) {
 	g.Helper()
-	p, err := zktest.NewProxy(g.server)
+	p, err := ensemble.NewProxy(g.server)
 	g.ok(err)
 	g.Cleanup(p.Close)
 	g.server = p.Addr()
@@ -177,7 +178,7 @@ func loss(g ground) {
 		g.ok(err)
 		held := h.Context(g.ctx)
 		if cut {
-			proxy.Blackhole(true, true)
+			proxy.Blackhole()
 		} else {
 			g.ok(g.expire(s.ID()))
 		}
@@ -257,9 +258,9 @@ func noOrphan(g ground) {
 	}
 	ends(zksync.NewMutex(g.dial(), g.path))
 	g.ok(mu.UnlockContext(g.ctx))
-	proxy.Blackhole(false, true)
+	proxy.Blackhole(ensemble.ToClient)
 	ends(mu)
-	proxy.Cut()
+	proxy.DisconnectAll()
 	proxy.Heal()
 	g.ok(mu.LockContext(g.ctx))
 	mu.Unlock()
@@ -270,8 +271,8 @@ func noStuckWaiter(g ground) {
 	proxy, far := g.proxied()
 	zksync.NewMutex(far.dial(), g.path).Lock()
 	next := zksync.NewMutex(g.dial(), g.path)
-	proxy.Refuse(true) // as if its process had been killed
-	proxy.Cut()
+	proxy.Refuse() // as if its process had been killed
+	proxy.DisconnectAll()
 	start := time.Now()
 	g.ok(next.LockContext(g.ctx))
 	if took := time.Since(start); took > 2*timeout+tick { // the server looks once a tick
@@ -291,7 +292,7 @@ func closed(g ground) {
 	g.ok(err)
 	h, err := zksync.NewMutex(s, g.path).Hold(g.ctx)
 	g.ok(err)
-	p.Blackhole(true, true)
+	p.Blackhole()
 	if err := s.Close(); err == nil || !strings.Contains(err.Error(), h.Node()) {
 		g.Errorf("Close: %v, want %s in it", err, h.Node())
 	}

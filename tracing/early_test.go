@@ -39,13 +39,13 @@ func TestCallsThatFailAtOnce(t *testing.T) {
 			return zksync.NewMutex(s, lockPath).LockContext(ctx)
 		}, lockPath, "mutex", "false", "error", "closed"},
 		"not connected": {func(_ context.Context, r *rig, s *zksync.Session) error {
-			r.srv.Refuse(true)
+			r.srv.Refuse()
 			r.srv.Disconnect(s.ID())
 			time.Sleep(time.Second)
 			if zksync.NewMutex(s, lockPath).TryLock() {
 				t.Error("locked")
 			}
-			r.srv.Refuse(false)
+			r.srv.Accept()
 			return context.Canceled // it has none
 		}, lockPath, "mutex", "true", "error", "connection_closed"},
 		"too many permits": {func(ctx context.Context, _ *rig, s *zksync.Session) error {

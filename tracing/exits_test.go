@@ -74,7 +74,7 @@ var exits = []exit{
 	{"out of contact while held", true, func(t *testing.T, r *rig, s *zksync.Session, take taker) {
 		release, err := take(context.Background())
 		ok(t, err)
-		r.srv.Blackhole(true, true)
+		r.srv.Blackhole()
 		time.Sleep(time.Minute)
 		r.srv.Heal()
 		time.Sleep(time.Minute)

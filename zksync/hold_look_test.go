@@ -41,7 +41,7 @@ func TestHoldsLookAtTheirNodesOnce(t *testing.T) {
 				}
 				h := open()
 				before := runtime.NumGoroutine()
-				srv.Latency(50 * time.Millisecond) // whoever looks again stays for as long
+				srv.Jitter(50 * time.Millisecond) // whoever looks again stays for as long
 				suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, "/l0").Node))
 				most := 0
 				for range 60 {
@@ -52,7 +52,7 @@ func TestHoldsLookAtTheirNodesOnce(t *testing.T) {
 					t.Errorf("%d goroutines, and %d after an event on a node that %d handles had", before, most, handles)
 				}
 				suite.Receive(t, h.Revoked())
-				srv.Latency(0)
+				srv.Jitter(0)
 				suite.Must(t, h.Release(suite.Context(t)))
 				suite.Must(t, l.UnlockContext(suite.Context(t)))
 			})

@@ -10,6 +10,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The connection is cut without a sign, in either direction or both: the first
@@ -17,14 +18,14 @@ import (
 func TestLoss_ConnectionCut(t *testing.T) {
 	suite.Beside(t)
 	for name, fault := range map[string]func(suite.Network){
-		"ToServer": func(n suite.Network) { n.Blackhole(true, false) },
+		"ToServer": func(n suite.Network) { n.Blackhole(zktest.ToServer) },
 		"ToClient": func(n suite.Network) {
 			// No new connection is made, because no answer comes back. The
 			// server reads from the old connection until the client closes it.
-			n.Refuse(true)
-			n.Blackhole(false, true)
+			n.Refuse()
+			n.Blackhole(zktest.ToClient)
 		},
-		"Both": func(n suite.Network) { n.Blackhole(true, true) },
+		"Both": func(n suite.Network) { n.Blackhole() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
@@ -77,7 +78,7 @@ func TestLoss_DeafClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Blackhole(false, true)
+		n.Blackhole(zktest.ToClient)
 		<-d.Ctx.Done()
 		suite.SleepReal(suite.LossTimeout * 3 / 2) // an expiry would come within a tick of T
 		n.Heal()
@@ -99,7 +100,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 		n := suite.Runs(30)
 		root := z.Path(t)
 		var sessions []*zksync.Session
-		var proxies []*zktest.Proxy
+		var proxies []*ensemble.Proxy
 		for range n {
 			p := z.Proxied(t)
 			proxies = append(proxies, p)
@@ -114,7 +115,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 			held := h.Context(ctx)
 			suite.SleepReal(suite.AnyTime(timeout / 6))
 			for round := range 3 {
-				proxies[i].Blackhole((i+round)%3 != 1, (i+round)%3 != 2)
+				proxies[i].Blackhole([][]ensemble.Direction{nil, {ensemble.ToClient}, {ensemble.ToServer}}[(i+round)%3]...)
 				suite.SleepReal(timeout / 4)
 				proxies[i].Heal()
 				if held.Err() != nil {
@@ -141,7 +142,7 @@ func TestLoss_QuarterTimeoutIsNone(t *testing.T) {
 // clients' pings and reads.
 func TestLoss_OneOfThreeServers(t *testing.T) {
 	suite.Long(t)
-	e := zktest.RealEnsemble(t, 3, zktest.WithTickTime(500*time.Millisecond))
+	e := ensemble.Run(t, 3, ensemble.WithTick(500*time.Millisecond))
 	follower := func() int { return (e.Leader() + 1) % 3 }
 	for _, test := range []struct {
 		name          string
@@ -156,13 +157,13 @@ func TestLoss_OneOfThreeServers(t *testing.T) {
 			const perRound = 10
 			var second []*zksync.Session
 			for range 5 {
-				second = append(second, suite.DialTo(t, e.Servers(), zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine()))
+				second = append(second, suite.DialTo(t, e.Addrs(), zksync.WithSessionTimeout(suite.SecondsTimeout), suite.TellsLine()))
 			}
 			r := round{root: zksync.Path("/suite", t.Name()), second: second, fence: make([]int64, perRound)}
 			var all []time.Duration
 			for range suite.Runs(50) / perRound {
 				i := test.victim()
-				all = append(all, r.run(t, e.Server(i), func() error { return test.fault(i) })...)
+				all = append(all, r.run(t, e.Addr(i), func() error { return test.fault(i) })...)
 				if err := test.repair(i); err != nil {
 					t.Fatal(err)
 				}
@@ -218,15 +219,15 @@ func (r *round) run(t *testing.T, server string, fault func() error) []time.Dura
 
 // afterAnswers makes a fault at the moment in which each session has got an
 // answer of the quorum.
-func afterAnswers(ctx context.Context, t *testing.T, p *zktest.Proxy, sessions []*zksync.Session, fault func() error) {
+func afterAnswers(ctx context.Context, t *testing.T, p *ensemble.Proxy, sessions []*zksync.Session, fault func() error) {
 	t.Helper()
 	var answers atomic.Int32
 	now := make(chan struct{})
-	p.SetHook(func(f zktest.Frame) zktest.Action {
+	p.SetHook(func(f ensemble.Frame) ensemble.Action {
 		if f.FromServer && f.Op == "multi" && answers.Add(1) == int32(len(sessions)) {
 			close(now)
 		}
-		return zktest.Pass
+		return ensemble.Pass
 	})
 	for _, s := range sessions {
 		go s.Ping(ctx) // some are answered, some are cut off

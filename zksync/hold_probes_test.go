@@ -12,6 +12,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // holdMany takes n locks with paths of some bytes.
@@ -58,11 +59,11 @@ func TestManyHoldsFarAway(t *testing.T) {
 			const n = 600
 			p, s := z.Behind(t)
 			holds := holdMany(t, s, z.Path(t), n, 1800)
-			p.SetHook(func(f zktest.Frame) zktest.Action {
+			p.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if f.Op == "multi" {
 					time.Sleep(10 * time.Millisecond)
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			suite.SleepReal(2 * suite.SessionTimeout)
 			for _, h := range holds {
@@ -80,18 +81,18 @@ func TestManyHoldsFarAway(t *testing.T) {
 func TestManyHoldsAndASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
-		one, other := srv.Member(), srv.Member()
+		one, other := srv.AddMember(), srv.AddMember()
 		dial, servers := members(one, other)
-		other.Refuse(true)
+		other.Refuse()
 		s := suite.DialTo(t, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(suite.VirtualTimeout))
 		holds := holdMany(t, s, "/l", 300, 1900)
 		other.Heal()
-		one.CutFromLeader(true) // pings and reads are answered
+		one.CutFromLeader() // pings and reads are answered
 		time.Sleep(suite.VirtualTimeout/3 + suite.VirtualTimeout/12)
 		if st := s.Stats(); st.Disconnects != 1 || st.Connects != 2 || st.Losses != 0 {
 			t.Errorf("%+v", st)
 		}
-		one.CutFromLeader(false)
+		one.RejoinLeader()
 		for _, h := range holds {
 			suite.Must(t, h.Err())
 		}
@@ -107,11 +108,11 @@ func TestUnreadableHoldHidesNoOther(t *testing.T) {
 		const n = 40
 		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
 		p, s := z.Behind(t)
-		p.SetHook(func(f zktest.Frame) zktest.Action {
+		p.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if f.Op == "notify" {
-				return zktest.Drop
+				return ensemble.Drop
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		multi, err := zksync.NewMulti(zksync.NewMutex(s, root+"/a"), zksync.NewMutex(s, root+"/b")).Hold(ctx)
 		suite.Must(t, err)

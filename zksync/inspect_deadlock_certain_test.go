@@ -111,11 +111,11 @@ func TestDeadlockIsToldWithoutASecondLook(t *testing.T) {
 func TestDeadlockIsNotOfThePast(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		behind := srv.Member()
+		behind := srv.AddMember()
 		s := z.Via(t, behind.Dial)
 		k := tie(t, "/r", func() *zksync.Session { return z.Via(t, srv.Dial) })
 		nodes := k.ring(2)
-		behind.LagUntilSync(true)
+		behind.LagUntilSync()
 		suite.Must(t, k.sess["o0"].Break(k.ctx, nodes[0]))
 		tree, err := s.InspectTree(suite.Context(t), "/r")
 		suite.Must(t, err)

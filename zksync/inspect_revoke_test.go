@@ -11,7 +11,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -132,7 +132,7 @@ func TestRevokeWritesOverNoNewName(t *testing.T) {
 		proxy, s := z.Behind(t)
 		var mu sync.Mutex
 		names := []string{`{"v":1,"id":"first"}`, `{"v":1,"id":"second"}`}
-		proxy.SetHook(func(f zktest.Frame) zktest.Action {
+		proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 			mu.Lock()
 			defer mu.Unlock()
 			if !f.FromServer && f.Op == "setData" && len(names) > 0 {
@@ -141,7 +141,7 @@ func TestRevokeWritesOverNoNewName(t *testing.T) {
 				}
 				names = names[1:]
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		suite.Must(t, s.Revoke(ctx, h.Node()))
 		if got, version := dataOf(t, raw, h.Node()); got != `{"v":1,"id":"second","revoke":true}` || version != 3 {
@@ -162,9 +162,9 @@ func TestRevokeWithALostAnswer(t *testing.T) {
 			suite.Must(t, err)
 			proxy, s := z.Behind(t)
 			var once sync.Once
-			proxy.SetHook(func(f zktest.Frame) (do zktest.Action) {
+			proxy.SetHook(func(f ensemble.Frame) (do ensemble.Action) {
 				if f.FromServer == answer && f.Op == "setData" {
-					once.Do(func() { do = zktest.DropAndCut })
+					once.Do(func() { do = ensemble.DropAndDisconnect })
 				}
 				return do
 			})
@@ -190,7 +190,7 @@ func TestRevokeEndsWithItsContext(t *testing.T) {
 		if data, version := dataOf(t, s.Conn(), h.Node()); version != 0 {
 			t.Errorf("%s at version %d", data, version)
 		}
-		srv.Blackhole(true, true)
+		srv.Blackhole()
 		ctx, cancel := context.WithTimeout(context.Background(), suite.VirtualTimeout/9)
 		defer cancel()
 		suite.IsError(t, other.Revoke(ctx, h.Node()), context.DeadlineExceeded)

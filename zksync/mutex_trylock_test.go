@@ -60,7 +60,7 @@ func TestTryLockDisconnected(t *testing.T) {
 		n, s := z.Through(t)
 		m := zksync.NewMutex(s, z.Path(t))
 		suite.LockAndUnlock(t, m)
-		n.Blackhole(true, true)
+		n.Blackhole()
 		start := time.Now()
 		if m.TryLock() {
 			t.Error("TryLock without an answer")
@@ -68,8 +68,8 @@ func TestTryLockDisconnected(t *testing.T) {
 		if d := time.Since(start); d > s.Timeout() {
 			t.Errorf("TryLock without an answer took %v of a timeout of %v", d, s.Timeout())
 		}
-		n.Refuse(true)
-		n.Cut()
+		n.Refuse()
+		n.DisconnectAll()
 		suite.Eventually(t, "the loss of the connection shows", func() bool { return s.Stats().Disconnects > 0 })
 		start = time.Now()
 		if m.TryLock() {

@@ -23,7 +23,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The statements of the guide about permissions.
@@ -176,7 +176,7 @@ func TestCertificateIsAnIdentity(t *testing.T) {
 	certificate(t, own, "server", ca)
 	// The port takes both, because the ensemble asks its servers in clear text
 	// whether they are up.
-	e := zktest.StartEnsemble(t, 1, zktest.WithConfig(map[string]string{
+	e := ensemble.Run(t, 1, ensemble.WithConfig(map[string]string{
 		"serverCnxnFactory":        "org.apache.zookeeper.server.NettyServerCnxnFactory",
 		"client.portUnification":   "true",
 		"authProvider.x509":        "org.apache.zookeeper.server.auth.X509AuthenticationProvider", // by itself with secureClientPort only
@@ -191,14 +191,14 @@ func TestCertificateIsAnIdentity(t *testing.T) {
 		return zksync.WithTLS(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{*c}})
 	}
 	acl := zksync.WithACL(zk.ACL{Scheme: "x509", ID: "CN=orders,O=zksync", Perms: zk.PermAll})
-	suite.LockAndUnlock(t, zksync.NewMutex(suite.DialTo(t, e.Servers(), as("orders")), "/x509/lock", acl))
-	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Servers(), as("invoices")), "/x509/lock", acl))
-	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Servers()), "/x509/lock", acl)) // in clear text: nobody
+	suite.LockAndUnlock(t, zksync.NewMutex(suite.DialTo(t, e.Addrs(), as("orders")), "/x509/lock", acl))
+	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Addrs(), as("invoices")), "/x509/lock", acl))
+	noAuth(t, zksync.NewMutex(suite.DialTo(t, e.Addrs()), "/x509/lock", acl)) // in clear text: nobody
 
 	// Without a certificate there is no session: the servers ask for one by default.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	s, err := zksync.Dial(ctx, e.Servers(), zksync.WithTLS(&tls.Config{RootCAs: roots}))
+	s, err := zksync.Dial(ctx, e.Addrs(), zksync.WithTLS(&tls.Config{RootCAs: roots}))
 	if s != nil {
 		s.Close()
 		t.Error("a session without a certificate")

@@ -79,17 +79,17 @@ func TestFirstHandleAsksTheQuorum(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				member := srv.Member()
+				member := srv.AddMember()
 				s, other := z.Via(t, member.Dial), z.Via(t, srv.Dial)
 				mine := zksync.NewMutex(s, "/l").As(zksync.NewOwner("mine"))
 				suite.Must(t, mine.LockContext(suite.Context(t)))
-				member.LagUntilSync(true)
+				member.LagUntilSync()
 				suite.Must(t, other.Conn().Delete(suite.NodesOf(srv, s.ID())[0], -1))
 				next, err := zksync.NewMutex(other, "/l").Hold(suite.Context(t))
 				suite.Must(t, err)
 				suite.IsError(t, tt.open(suite.Context(t), mine), zksync.ErrLost)
 				suite.Must(t, next.Release(suite.Context(t)))
-				member.LagUntilSync(false)
+				member.CatchUp()
 				mine.Unlock()
 				suite.LockAndUnlock(t, mine)
 			})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // An owner that writes may read, by plain calls: when it has stopped writing
@@ -227,18 +227,18 @@ func TestDowngradeExits(t *testing.T) {
 				writeNodeLeft(t, s, raw, p)
 				suite.Must(t, w.Err())
 			}
-			isMulti := func(f zktest.Frame) bool {
+			isMulti := func(f ensemble.Frame) bool {
 				return f.Op == "multi" && bytes.Contains(f.Payload, []byte("__READ__"))
 			}
 			// The answer is lost: it is seen by the request being in vain again.
 			var asked atomic.Int32
 			var once sync.Once
-			proxy.SetHook(func(f zktest.Frame) (act zktest.Action) {
+			proxy.SetHook(func(f ensemble.Frame) (act ensemble.Action) {
 				if !f.FromServer && isMulti(f) {
 					asked.Store(f.Xid)
 				}
 				if f.FromServer && f.Xid > 0 && f.Xid == asked.Load() {
-					once.Do(func() { act = zktest.DropAndCut })
+					once.Do(func() { act = ensemble.DropAndDisconnect })
 				}
 				return act
 			})
@@ -249,12 +249,12 @@ func TestDowngradeExits(t *testing.T) {
 			// The call ends while the request is under way.
 			ctx, cancel := context.WithCancelCause(suite.Context(t))
 			on := make(chan struct{})
-			proxy.SetHook(func(f zktest.Frame) zktest.Action {
+			proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if !f.FromServer && isMulti(f) {
 					cancel(suite.ErrCause)
 					<-on
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			_, err = call.Take(ctx, r)
 			suite.IsError(t, err, context.Canceled, suite.ErrCause)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Losses of locks that can have several holders or several nodes: read locks, permits,
@@ -52,7 +52,7 @@ func settles(t *testing.T, z *suite.Ground, s *zksync.Session, p string, n int64
 
 // touchesNothing checks that f gives back what was lost without a write, and that the
 // session keeps the node that it has below p.
-func touchesNothing(t *testing.T, raw *zk.Conn, proxy *zktest.Proxy, s *zksync.Session, p string, f func(node string)) {
+func touchesNothing(t *testing.T, raw *zk.Conn, proxy *ensemble.Proxy, s *zksync.Session, p string, f func(node string)) {
 	t.Helper()
 	node := suite.NodeOf(t, raw, p, s)
 	proxy.ResetRequests()
@@ -299,7 +299,7 @@ func TestLostContactOfTheFamily(t *testing.T) {
 			over[i] = make(chan time.Time, 1)
 			context.AfterFunc(c, func() { over[i] <- time.Now() })
 		}
-		network.Blackhole(true, true)
+		network.Blackhole()
 		for i := range held {
 			lost, got := suite.Receive(t, over[i]), suite.Receive(t, next[i])
 			if got.Before(lost) {

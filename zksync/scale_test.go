@@ -15,7 +15,7 @@ import (
 
 // far opens a session whose round trips to the server take 10 ms.
 func far(t *testing.T, z *suite.Ground) *zksync.Session {
-	member := z.Server.Member()
+	member := z.Server.AddMember()
 	member.Delay(5 * time.Millisecond)
 	return z.Via(t, member.Dial)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Permits without a handle: which of them Release gives back.
@@ -150,9 +150,9 @@ func TestPartExits(t *testing.T) {
 			}
 		}
 		suite.Must(t, sem.Acquire(ctx, n))
-		for i, act := range []zktest.Action{zktest.DropAndCut, zktest.Drop} {
+		for i, act := range []ensemble.Action{ensemble.DropAndDisconnect, ensemble.Drop} {
 			var once sync.Once
-			proxy.SetHook(func(f zktest.Frame) (do zktest.Action) {
+			proxy.SetHook(func(f ensemble.Frame) (do ensemble.Action) {
 				if f.FromServer == (i == 0) && f.Op == "multi" {
 					once.Do(func() { do = act })
 				}
@@ -160,8 +160,8 @@ func TestPartExits(t *testing.T) {
 			})
 			sem.Release(1)
 			proxy.SetHook(nil)
-			if act == zktest.Drop { // the request itself: no answer ever comes
-				proxy.Cut()
+			if act == ensemble.Drop { // the request itself: no answer ever comes
+				proxy.DisconnectAll()
 			}
 			left(fmt.Sprint("fault ", i), int64(n-1-i))
 		}

@@ -18,7 +18,7 @@ func TestReleaseBesideAnother(t *testing.T) {
 		at := z.Path(t)
 		h, err := zksync.NewMutex(s, at).Hold(suite.Context(t))
 		suite.Must(t, err)
-		p.Blackhole(true, true)
+		p.Blackhole()
 		first := suite.Async(func() error { return h.Release(suite.Context(t)) })
 		suite.Eventually(t, "the first is on its way", func() bool { return s.Stats().CleanupPending == 1 })
 		for _, ctx := range []context.Context{suite.DoneContext(), suite.BrieflyFor(t, suite.Soon/20)} {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // allBut is what a path lets everybody do.
@@ -87,13 +87,13 @@ func TestShrinkRefusedAfterALostAnswer(t *testing.T) {
 				sem := zksync.NewSemaphore(s, p, 5, zksync.WithACL(zk.WorldACL(perms)...))
 				suite.Must(t, sem.Acquire(ctx, 5))
 				var once sync.Once
-				proxy.SetHook(func(f zktest.Frame) (do zktest.Action) {
+				proxy.SetHook(func(f ensemble.Frame) (do ensemble.Action) {
 					if f.Op == "multi" && f.FromServer == done {
 						once.Do(func() {
 							if _, err := raw.SetACL(p, allBut(zk.PermCreate|zk.PermDelete), -1); err != nil {
 								t.Error(err)
 							}
-							do = zktest.DropAndCut
+							do = ensemble.DropAndDisconnect
 						})
 					}
 					return do

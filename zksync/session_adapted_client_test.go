@@ -89,14 +89,16 @@ func TestProgramClosesItsClient(t *testing.T) {
 	})
 	// While it has no connection, and before it has had one.
 	for name, before := range map[string]func(srv *zktest.Server){
-		"Disconnected":   func(srv *zktest.Server) { time.Sleep(time.Second); srv.Refuse(true); srv.Disconnect(0) },
+		"Disconnected":   func(srv *zktest.Server) { time.Sleep(time.Second); srv.Refuse(); srv.DisconnectAll() },
 		"NeverConnected": nil,
-		"Silent":         func(srv *zktest.Server) { time.Sleep(time.Second); srv.Blackhole(true, true) },
+		"Silent":         func(srv *zktest.Server) { time.Sleep(time.Second); srv.Blackhole() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t)
-				srv.Refuse(before == nil)
+				if before == nil {
+					srv.Refuse()
+				}
 				client, events, err := zk.Connect([]string{"10.0.0.1"}, suite.VirtualTimeout, zk.WithDialer(srv.Dial), zk.WithLogger(suite.Mute{}), zk.WithLogInfo(false))
 				suite.Must(t, err)
 				s, err := zksync.NewSession(client, suite.VirtualTimeout)
@@ -165,7 +167,7 @@ func TestReconnectsOfAClientPileUpNothing(t *testing.T) {
 		atFirst := atRestNow()
 		for range times {
 			n := s.Stats().Connects
-			p.Cut()
+			p.DisconnectAll()
 			suite.Eventually(t, "connected again", func() bool { return s.Stats().Connects > n })
 		}
 		if n := atRestNow(); n > atFirst+10 {

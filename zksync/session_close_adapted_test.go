@@ -14,6 +14,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The answer to a create is missing, the call is cancelled, the session closed:
@@ -22,14 +23,14 @@ func TestCloseNamesAnOpenCreate(t *testing.T) {
 	t.Parallel()
 	for name, heal := range map[string]func(suite.Network){
 		"AnswerIsLate": func(n suite.Network) { n.Heal() },
-		"AnswerIsLost": func(n suite.Network) { n.Cut(); n.Heal() },
+		"AnswerIsLost": func(n suite.Network) { n.DisconnectAll(); n.Heal() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
 				l := z.Lend(t)
 				path := z.UsedPath(t, l.Session)
-				l.Net.Blackhole(false, true)
+				l.Net.Blackhole(zktest.ToClient)
 				ctx, cancel := context.WithCancel(suite.Context(t))
 				waits := suite.Async(func() error { return zksync.NewMutex(l.Session, path).LockContext(ctx) })
 				suite.InLine(t, l.Raw, path, 1)
@@ -69,7 +70,7 @@ func TestCloseGoesOnWithDeletions(t *testing.T) {
 				suite.Must(t, err)
 				multi, err := zksync.NewMulti(zksync.NewMutex(l.Session, path+"-a"), zksync.NewRWMutex(l.Session, path+"-b")).Hold(suite.Context(t))
 				suite.Must(t, err)
-				l.P.Blackhole(true, true)
+				l.P.Blackhole()
 				suite.IsError(t, given.Release(suite.DoneContext()), suite.ErrCause)
 				suite.Within(t, 5*time.Second, func() {
 					err := l.Close()
@@ -79,13 +80,13 @@ func TestCloseGoesOnWithDeletions(t *testing.T) {
 					suite.CloseNames(t, err, "not deleted", path+"-b/")
 				})
 				var cut atomic.Int32
-				l.P.SetHook(func(f zktest.Frame) zktest.Action {
+				l.P.SetHook(func(f ensemble.Frame) ensemble.Action {
 					if !f.FromServer && (f.Op == "delete" || f.Op == "multi" || f.Op == "sync") && cut.Add(1) <= cuts {
-						return zktest.DropAndCut
+						return ensemble.DropAndDisconnect
 					}
-					return zktest.Pass
+					return ensemble.Pass
 				})
-				l.P.Cut()
+				l.P.DisconnectAll()
 				l.P.Heal()
 				for _, p := range []string{path, path + "-given", path + "-a", path + "-b"} {
 					l.Gone(t, p)
@@ -110,7 +111,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		},
 		"SessionOver": func(l *suite.Lent) {
 			suite.Must(t, z.Expire(l.ID))
-			l.P.Cut()
+			l.P.DisconnectAll()
 			l.P.Heal()
 		},
 	}
@@ -119,7 +120,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		l := z.Lend(t)
 		h, err := zksync.NewMutex(l.Session, z.Path(t)).Hold(suite.Context(t))
 		suite.Must(t, err)
-		l.P.Blackhole(true, true)
+		l.P.Blackhole()
 		all.Go(func() {
 			suite.CloseNames(t, l.Close(), "not deleted", h.Node())
 			f(l)
@@ -147,7 +148,7 @@ func TestCloseLeavesNoGoroutineInVirtualTime(t *testing.T) {
 		"NodesGone":    func(srv *zktest.Server, _ *zk.Conn) { srv.Heal() },
 		"ClientClosed": func(_ *zktest.Server, c *zk.Conn) { c.Close() },
 		"ClientClosedOffline": func(srv *zktest.Server, c *zk.Conn) {
-			srv.Refuse(true)
+			srv.Refuse()
 			srv.Disconnect(c.SessionID())
 			c.Close()
 		},
@@ -167,7 +168,7 @@ func TestCloseLeavesNoGoroutineInVirtualTime(t *testing.T) {
 				suite.Must(t, err)
 				h, err := zksync.NewMutex(s, "/lock").Hold(t.Context())
 				suite.Must(t, err)
-				srv.Blackhole(true, true)
+				srv.Blackhole()
 				suite.CloseNames(t, s.Close(), "not deleted", h.Node())
 				after(srv, c)
 				suite.SleepReal(2 * suite.AdaptedTimeout)
@@ -204,7 +205,7 @@ func TestCloseEndsCallsOnALivingClient(t *testing.T) {
 		suite.Must(t, rw.As(o).LockContext(suite.Context(t)))
 		m := zksync.NewMutex(l.Session, path+"-plain")
 		suite.Must(t, m.LockContext(suite.Context(t)))
-		l.Net.Blackhole(true, true)
+		l.Net.Blackhole()
 		calls := map[string]<-chan error{
 			"Ping":          suite.Async(func() error { return l.Ping(context.Background()) }),
 			"Inspect":       suite.Async(func() error { _, err := l.Inspect(context.Background(), path); return err }),

@@ -67,9 +67,9 @@ func TestUnreachableServers(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		silent := z.Proxied(t)
-		silent.Blackhole(true, true)
+		silent.Blackhole()
 		rude := z.Proxied(t)
-		rude.Refuse(true)
+		rude.Refuse()
 		gone, err := net.Listen("tcp", "127.0.0.1:0")
 		suite.Must(t, err)
 		refused := gone.Addr().String()

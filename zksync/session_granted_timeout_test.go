@@ -40,14 +40,14 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 		t.Run(asked.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t, zktest.WithSessionLimits(time.Second, grantedTimeout))
-				good, silent := srv.Member(), srv.Member()
+				good, silent := srv.AddMember(), srv.AddMember()
 				dial, servers := members(good, silent)
-				silent.Refuse(true)
+				silent.Refuse()
 				s := suite.DialTo(t, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(asked))
 				h, err := zksync.NewMutex(s, "/l").Hold(suite.Context(t))
 				suite.Must(t, err)
 				silent.Heal()
-				silent.Blackhole(true, true)
+				silent.Blackhole()
 				id := s.ID()
 				for range 5 {
 					time.Sleep(grantedTimeout / 12)
@@ -71,21 +71,21 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 		suite.Long(t)
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			good, silent := z.Proxied(t), z.Proxied(t)
-			silent.Refuse(true)
+			silent.Refuse()
 			s := suite.DialTo(t, []string{good.Addr(), silent.Addr()}, zksync.WithSessionTimeout(10*time.Minute))
 			h, err := zksync.NewMutex(s, z.Path(t)).Hold(suite.Context(t))
 			suite.Must(t, err)
 			silent.Heal()
-			silent.Blackhole(true, true)
+			silent.Blackhole()
 			id := s.ID()
-			good.Cut()
+			good.DisconnectAll()
 			suite.Eventually(t, "the healthy server is used again", func() bool { return s.Stats().Connects == 2 })
 			suite.Must(t, s.Ping(suite.Context(t)))
 			suite.Must(t, h.Err())
 			if s.ID() != id {
 				t.Error("another session")
 			}
-			silent.Cut()
+			silent.DisconnectAll()
 			silent.Heal()
 			suite.Must(t, h.Release(suite.Context(t)))
 		})
@@ -99,9 +99,9 @@ func TestDialPassesSilentServers(t *testing.T) {
 		t.Run(asked.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t)
-				good, silent := srv.Member(), srv.Member()
+				good, silent := srv.AddMember(), srv.AddMember()
 				dial, servers := members(silent, good, silent)
-				silent.Blackhole(true, true)
+				silent.Blackhole()
 				for range 20 { // in whatever order the servers are tried
 					start := time.Now()
 					suite.DialTo(t, servers, suite.WithDialer(dial), zksync.WithSessionTimeout(asked))
@@ -118,9 +118,9 @@ func TestDialPassesSilentServers(t *testing.T) {
 	t.Run("Recovered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := zktest.Run(t)
-			slow, silent := srv.Member(), srv.Member()
+			slow, silent := srv.AddMember(), srv.AddMember()
 			dial, servers := members(silent, slow)
-			srv.Blackhole(true, true)
+			srv.Blackhole()
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
 			dialled := suite.Async(func() error {
@@ -160,12 +160,12 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		}
 	}
 	for name, fault := range map[string]func(m *zktest.Member){
-		"Silent":  func(m *zktest.Member) { m.Blackhole(true, true) },
-		"Refused": func(m *zktest.Member) { m.Refuse(true) },
+		"Silent":  func(m *zktest.Member) { m.Blackhole() },
+		"Refused": func(m *zktest.Member) { m.Refuse() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := zktest.Run(t).Member()
+				m := zktest.Run(t).AddMember()
 				dial, servers := members(m)
 				fault(m)
 				fails(t, servers, late, suite.WithDialer(dial))
@@ -186,7 +186,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		suite.Long(t)
 		suite.Each(t, func(t *testing.T, z *suite.Ground) {
 			p := z.Proxied(t)
-			p.Blackhole(true, true)
+			p.Blackhole()
 			fails(t, []string{p.Addr()}, suite.Overrun)
 		})
 	})

@@ -11,33 +11,33 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // throttles has every answer to a kind of request say that the server has too much to
 // do, and counts them.
-func throttles(op string) (hook func(zktest.Frame) zktest.Action, asked *atomic.Int64) {
+func throttles(op string) (hook func(ensemble.Frame) ensemble.Action, asked *atomic.Int64) {
 	const throttled = -127
 	asked = new(atomic.Int64)
-	return func(f zktest.Frame) zktest.Action {
+	return func(f ensemble.Frame) ensemble.Action {
 		if f.FromServer && f.Op == op {
 			asked.Add(1)
 			code := int32(throttled)
 			binary.BigEndian.PutUint32(f.Payload[12:], uint32(code))
 		}
-		return zktest.Pass
+		return ensemble.Pass
 	}, asked
 }
 
 // outdates has every write be at a version that its node does not have.
-func outdates() (hook func(zktest.Frame) zktest.Action, asked *atomic.Int64) {
+func outdates() (hook func(ensemble.Frame) ensemble.Action, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
-	return func(f zktest.Frame) zktest.Action {
+	return func(f ensemble.Frame) ensemble.Action {
 		if !f.FromServer && f.Op == "setData" {
 			asked.Add(1)
 			binary.BigEndian.PutUint32(f.Payload[len(f.Payload)-4:], 4711)
 		}
-		return zktest.Pass
+		return ensemble.Pass
 	}, asked
 }
 

@@ -98,7 +98,7 @@ func TestLogTracerWithoutContact(t *testing.T) {
 			zksync.WithTracer(zksync.LogTracer(slog.New(slog.NewTextHandler(&log, nil)), zksync.LogLimits{Wait: 5 * time.Second})))
 		suite.Must(t, err)
 		defer s.Close()
-		srv.Blackhole(true, true)
+		srv.Blackhole()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		suite.IsError(t, zksync.NewMutex(s, "/locks/x").LockContext(ctx), context.DeadlineExceeded)

@@ -45,7 +45,7 @@ var lossesOfAll = []struct {
 	reason zksync.EndReason
 	lose   func(z *suite.Ground, n suite.Network, s *zksync.Session) error
 }{
-	{zksync.EndContactLost, func(_ *suite.Ground, n suite.Network, _ *zksync.Session) error { n.Blackhole(true, true); return nil }},
+	{zksync.EndContactLost, func(_ *suite.Ground, n suite.Network, _ *zksync.Session) error { n.Blackhole(); return nil }},
 	{zksync.EndSessionExpired, func(z *suite.Ground, _ suite.Network, s *zksync.Session) error { return z.Expire(s.ID()) }},
 	{zksync.EndClosed, func(_ *suite.Ground, _ suite.Network, s *zksync.Session) error { return s.Close() }},
 }
@@ -93,7 +93,7 @@ func TestLossIsToldToAllAtOnce(t *testing.T) {
 		lose func(srv *zktest.Server, s *zksync.Session)
 		told int32
 	}{
-		{"contact", func(srv *zktest.Server, _ *zksync.Session) { srv.Blackhole(true, true) }, holds}, // the session lives
+		{"contact", func(srv *zktest.Server, _ *zksync.Session) { srv.Blackhole() }, holds}, // the session lives
 		{"expiry", func(srv *zktest.Server, s *zksync.Session) { srv.Expire(s.ID()) }, 2 * holds},
 		{"close", func(_ *zktest.Server, s *zksync.Session) { go s.Close() }, 2 * holds},
 	} {
@@ -161,14 +161,14 @@ func TestSlowHoldEndDelaysNoLoss(t *testing.T) {
 		}))
 		defer close(on)
 		_, first := manyHolds(t, s, "/first", 1)
-		srv.Blackhole(true, true)
+		srv.Blackhole()
 		suite.Must(t, allEnded(first, suite.VirtualTimeout))
 		srv.Heal()
 		holds, second := manyHolds(t, s, "/second", 1)
 		time.Sleep(2 * suite.VirtualTimeout)
 		suite.Must(t, holds[0].Err()) // its session was proven alive all the time
 		start := time.Now()
-		srv.Blackhole(true, true)
+		srv.Blackhole()
 		suite.Must(t, allEnded(second, suite.VirtualTimeout))
 		if took := time.Since(start); took > suite.VirtualTimeout/2 {
 			t.Errorf("the loss was told after %v", took)

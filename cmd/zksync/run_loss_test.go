@@ -11,7 +11,7 @@ import (
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // expire ends the session of a run whose command printed it after "session ".
@@ -58,7 +58,7 @@ func TestRunLoss(t *testing.T) {
 	})
 	t.Run("no contact", func(t *testing.T) {
 		long(t)
-		proxy, err := zktest.NewProxy(zookeeper(t).addr)
+		proxy, err := ensemble.NewProxy(zookeeper(t).addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,14 +67,14 @@ func TestRunLoss(t *testing.T) {
 		p := newRunOn(t, proxy.Addr(), brief, lock, "--", "sh", "-c", "echo ready; exec sleep 60").Start()
 		p.Out.Await(t, "ready")
 		start := time.Now()
-		proxy.Blackhole(true, true)
+		proxy.Blackhole()
 		// Nobody can take the lock before the session is over.
 		p.Err.Await(t, "lost "+lock)
 		if took := time.Since(start); took >= sessionTimeout {
 			t.Errorf("the loss was noticed after %v", took)
 		}
 		p.WantCode(exit.Lost)
-		proxy.Cut()
+		proxy.DisconnectAll()
 	})
 }
 
@@ -96,7 +96,7 @@ func TestRunStopped(t *testing.T) {
 // TestRunReleaseFails ends the command while ZooKeeper is out of reach.
 func TestRunReleaseFails(t *testing.T) {
 	long(t)
-	proxy, err := zktest.NewProxy(zookeeper(t).addr)
+	proxy, err := ensemble.NewProxy(zookeeper(t).addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRunReleaseFails(t *testing.T) {
 		}
 		p.Start()
 		p.Out.Await(t, "ready")
-		proxy.Blackhole(true, true)
+		proxy.Blackhole()
 		start := time.Now()
 		stdin.Close()
 		p.Out.Await(t, "end")
@@ -137,6 +137,6 @@ func TestRunReleaseFails(t *testing.T) {
 			t.Errorf("stderr %q", said)
 		}
 		proxy.Heal()
-		proxy.Cut()
+		proxy.DisconnectAll()
 	}
 }

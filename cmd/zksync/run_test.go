@@ -18,7 +18,7 @@ import (
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/proctest"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // brief is the flag for a short session timeout.
@@ -207,7 +207,7 @@ func TestRunSignalWhileConnecting(t *testing.T) {
 }
 
 func TestRunSecondSignalDoesNotWait(t *testing.T) {
-	p, err := zktest.NewProxy(zookeeper(t).addr)
+	p, err := ensemble.NewProxy(zookeeper(t).addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestRunSecondSignalDoesNotWait(t *testing.T) {
 	h := holder(t, lock)
 	w := newRunOn(t, p.Addr(), lock, "--", "true").Start()
 	w.Err.Await(t, "waiting for")
-	p.Blackhole(true, true) // its node can't be taken back
+	p.Blackhole() // its node can't be taken back
 	w.Signal(syscall.SIGINT)
 	start := time.Now()
 	proctest.Eventually(t, "the end", func() bool {
@@ -232,7 +232,7 @@ func TestRunSecondSignalDoesNotWait(t *testing.T) {
 		t.Errorf("ended after %v", took)
 	}
 	w.WantCode(130)
-	p.Cut()
+	p.DisconnectAll()
 	h.Signal(syscall.SIGTERM)
 	h.WantCode(0)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 const (
@@ -43,7 +44,7 @@ func zookeeper(t testing.TB) *site {
 	t.Helper()
 	shared.once.Do(func() {
 		shared.site, shared.err = realSite()
-		if errors.Is(shared.err, zktest.ErrNoZooKeeper) && os.Getenv("ZKSYNC_REAL") != "required" {
+		if errors.Is(shared.err, ensemble.ErrNoZooKeeper) && os.Getenv("ZKSYNC_REAL") != "required" {
 			log.Print("NO REAL ZOOKEEPER FOUND: zksync run was tested on an embedded one: ", shared.err)
 			shared.site, shared.err = embeddedSite(), nil
 		}
@@ -59,12 +60,12 @@ func realSite() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := zktest.NewEnsemble(dir, 1, zktest.WithTickTime(tick))
+	e, err := ensemble.New(dir, 1, ensemble.WithTick(tick))
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, err
 	}
-	return &site{addr: e.Server(0), expire: e.Expire, close: func() {
+	return &site{addr: e.Addr(0), expire: e.Expire, close: func() {
 		e.Close()
 		os.RemoveAll(dir)
 	}}, nil

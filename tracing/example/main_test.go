@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 func TestMain(m *testing.M) {
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 // Two processes on a real ZooKeeper: the span of the one that waits has a link
 // whose span context is that of the one that holds, and says who that is.
 func TestTwoProcesses(t *testing.T) {
-	e := zktest.RealEnsemble(t, 1, zktest.WithTickTime(500*time.Millisecond))
-	lines, err := both(e.Server(0))
+	e := ensemble.Run(t, 1, ensemble.WithTick(500*time.Millisecond))
+	lines, err := both(e.Addr(0))
 	if err != nil {
 		t.Fatal(err)
 	}

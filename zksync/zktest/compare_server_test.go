@@ -11,6 +11,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // TestServerCompared: whatever a client does, the embedded server answers as a
@@ -47,14 +48,14 @@ func compareEmbedded(t *testing.T) func() (net.Conn, error) {
 // later. Nothing but the sequences makes a transaction on it.
 func compareReal(t *testing.T) (dial func() (net.Conn, error), since39 bool) {
 	t.Helper()
-	e := zktest.RealEnsemble(t, 1, zktest.WithContainerCheck(24*time.Hour))
-	dial = dialTCP(e.Server(0))
+	e := ensemble.Run(t, 1, ensemble.WithReapInterval(24*time.Hour))
+	dial = dialTCP(e.Addr(0))
 	keepAwake(t, dial)
 	return dial, isSince39(t, e)
 }
 
 // isSince39 reports whether the servers are ZooKeeper 3.9 or later.
-func isSince39(t *testing.T, e *zktest.Ensemble) bool {
+func isSince39(t *testing.T, e *ensemble.Ensemble) bool {
 	t.Helper()
 	answer, err := e.FourLetter(0, "srvr")
 	must(t, err)

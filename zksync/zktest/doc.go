@@ -1,39 +1,16 @@
-// Package zktest is ZooKeeper for tests: a server in memory that needs nothing
-// but Go, real servers on loopback, and control over faults of the servers and of
-// the network between them.
-//
-// # In memory
+// Package zktest is ZooKeeper in memory, for tests. It needs nothing but Go, and a
+// test has control over the faults of the servers and of the network.
 //
 // A [Server] speaks ZooKeeper's protocol to any client, over loopback TCP
-// ([Server.Addr]) or without a network ([Server.Dial]), and starts in
-// microseconds. In a testing/synctest bubble it lives in virtual time, together
-// with go-zookeeper's client: hours pass at once, and a session timeout takes no
-// time. This test checks what a function of the program, which works under a lock,
-// does when the lock is lost after three hours:
+// ([Server.Addr]) or without a network ([Server.Dial], [Server.DialContext]), and
+// starts in microseconds. In a testing/synctest bubble it lives in virtual time,
+// together with go-zookeeper's client: hours pass at once, and a session timeout takes
+// no time.
 //
-//	func nightly(ctx context.Context, mu *zksync.Mutex, work func(context.Context) error) error {
-//		return mu.Do(ctx, func(ctx context.Context, _ *zksync.Hold) error { return work(ctx) })
-//	}
-//
-//	func TestNightlyStopsWithItsLock(t *testing.T) {
-//		synctest.Test(t, func(t *testing.T) {
-//			srv := zktest.Run(t)
-//			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext))
-//			if err != nil {
-//				t.Fatal(err)
-//			}
-//			defer s.Close()
-//			err = nightly(t.Context(), zksync.NewMutex(s, "/nightly"), func(ctx context.Context) error {
-//				time.Sleep(3 * time.Hour) // the lock is held, and costs no time
-//				srv.Expire(s.ID())
-//				<-ctx.Done()
-//				return ctx.Err()
-//			})
-//			if !errors.Is(err, zksync.ErrLost) {
-//				t.Errorf("error %v, want ErrLost", err)
-//			}
-//		})
-//	}
+// Tests of locks, with sessions of package zksync, begin with package
+// [github.com/zklocker/go-zksync/zksync/zksynctest]. Real servers, and a proxy with
+// faults in front of them, are in package
+// [github.com/zklocker/go-zksync/zksync/zktest/ensemble].
 //
 // The next function uses no lock. It has to keep a node in the present session,
 // whichever that is:
@@ -62,15 +39,18 @@
 //		})
 //	}
 //
-// A test can inspect the tree ([Server.Tree], [Server.Get], [Server.Children]),
-// the sessions, the watches and the counts of requests. It can make faults: end a
-// session ([Server.Expire]), cut connections ([Server.Disconnect],
-// [Server.Refuse]), hold or slow down traffic ([Server.Blackhole], [Server.Delay],
-// [Server.Latency]), lose a request or its answer ([Server.DropRequest],
-// [Server.DropReply]), restart ([Server.Restart]), and use up the sequence numbers
-// ([Server.SetSequence]). [Server.Member] makes it an ensemble of several servers,
-// each with its own faults: one may lag behind the others ([Member.LagUntilSync]) or
-// lose its leader ([Member.CutFromLeader]).
+// A test can inspect the tree ([Server.Tree], [Server.Get], [Server.Children]), the
+// sessions ([Server.Sessions]), the watches ([Server.Watches]) and the counts of
+// requests ([Server.Requests]). It can end a session ([Server.Expire]), restart the
+// server ([Server.Restart]), and use up the sequence numbers ([Server.SetSequence]).
+//
+// [Faults] are what servers and networks do to their clients: close connections
+// ([Faults.Disconnect], [Faults.Refuse]), hold or slow down traffic
+// ([Faults.Blackhole], [Faults.Delay], [Faults.Jitter]), and lose a request or its
+// answer ([Faults.DropRequest], [Faults.DropReply]). [Server.AddMember] makes the server
+// an ensemble of several. Faults of the Server are those of all members, and each
+// [Member] has its own: it may lag behind the others ([Faults.LagUntilSync]) or lose
+// its leader ([Faults.CutFromLeader]).
 //
 // # What it does as ZooKeeper does
 //
@@ -94,10 +74,10 @@
 //     3.6 on.
 //   - Sessions end at a whole tick ([WithTick]). By default a tick is 500 ms, and
 //     no session gets more than 10 s ([WithSessionLimits]).
-//   - [Server.Restart] keeps the tree with its Stats and sequence numbers and, on
-//     request, the sessions with their nodes. It ends connections and their
-//     watches, lag, and cuts from the leader. The settings of Refuse, Blackhole,
-//     Delay, Latency and the Drop methods stay, and so do the counts of requests.
+//   - [Server.Restart] keeps the tree with its Stats and sequence numbers, and the
+//     sessions with their nodes, which [Server.RestartExpired] ends. Both end
+//     connections and their watches, lag, and cuts from the leader. The other
+//     [Faults] stay, and so do the counts of requests.
 //
 // # What it does not do
 //
@@ -123,67 +103,16 @@
 // Time passes in a bubble when all of its goroutines wait for each other or for
 // time to pass. A goroutine that reads from a socket does neither. So make the
 // Server inside the bubble ([Run] with the bubble's T), give its clients
-// [Server.Dial], and don't call [Server.Addr]: an open port would stop the clock.
-// Close the clients before the bubble ends.
+// [Server.Dial] or [Server.DialContext], and don't call [Server.Addr]: an open port
+// would stop the clock. Close the clients before the bubble ends.
 //
 // A connection by Dial is a [net.Pipe]: a write waits until the other end reads.
 // On each connection the server reads ahead, up to 256 requests that it has not
 // carried out yet. It never waits for a client to read: it keeps what it has to
 // send, however much that is. Deadlines work. Dial connects at once or refuses at
-// once. With [Server.Blackhole] the server accepts connections and does not answer.
+// once. With [Faults.Blackhole] the server accepts connections and does not answer.
 // For ACLs of scheme ip the client's address is 127.0.0.1.
 //
 // A bubble does not fix which goroutine runs first, nor the names that clients
 // make up. The server's own random choices are fixed by [WithSeed].
-//
-// # Real servers
-//
-// An [Ensemble] is one or three real ZooKeeper servers, each a Java process with
-// its own data directory. A test gets one from [RealEnsemble], which skips the test
-// where no ZooKeeper is installed, or from [StartEnsemble], which fails there:
-//
-//	func TestFailover(t *testing.T) {
-//		e := zktest.RealEnsemble(t, 3)
-//		conn, _, err := zk.Connect(e.Servers(), 5*time.Second)
-//		...
-//		err = e.Kill(e.Leader())
-//		...
-//		_, err = e.WaitLeader(10 * time.Second)
-//	}
-//
-// A test can stop, kill, pause and restart servers ([Ensemble.Kill] and the methods
-// beside it), cut one off from the others while its clients still reach it
-// ([Ensemble.Cut]), and query it ([Ensemble.Metrics], [Ensemble.Watches],
-// [Ensemble.Connections], [Ensemble.FourLetter]). [Ensemble.Expire] ends one
-// client's session at once, from outside.
-//
-// # The network
-//
-// A [Proxy] stands between a client and one server. It holds traffic back
-// without closing anything, cuts connections, refuses new ones, counts requests
-// by their kind, and shows each frame to a hook that may drop it. So a test can
-// have the server apply a create and lose the answer.
-//
-//	p, err := zktest.NewProxy(e.Server(0))
-//	...
-//	p.SetHook(func(f zktest.Frame) zktest.Action {
-//		if f.FromServer && f.Op == "create" {
-//			return zktest.DropAndCut
-//		}
-//		return zktest.Pass
-//	})
-//
-// # What it needs
-//
-// An Ensemble needs Java and ZooKeeper's jars: on Debian and Ubuntu
-// "apt-get install -y zookeeper", elsewhere an unpacked release of Apache
-// ZooKeeper (3.5 or later) that the environment variable ZOOKEEPER_HOME names.
-// Java comes from JAVA_HOME or the PATH. With ZKSYNC_REAL=required in the
-// environment, RealEnsemble fails instead of skipping, so that a build server
-// can't pass by skipping.
-//
-// Everything listens on 127.0.0.1 only. No server process outlives the test
-// process, not even if the test process is killed with SIGKILL. [Ensemble.Close]
-// deletes the files; those of a test process that was killed stay in the directory
-// for temporary files.
 package zktest

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // peerPatience bounds what a peer is asked for, on a machine that is busy.
@@ -95,9 +96,9 @@ func runPeers(t *testing.T, expire, command string, args ...string) {
 		})
 	})
 	t.Run("real", func(t *testing.T) {
-		e := zktest.RealEnsemble(t, 1)
-		keepAwake(t, dialTCP(e.Server(0)))
-		withPeers(t, e.Server(0), expire, command, args, e.Expire)
+		e := ensemble.Run(t, 1)
+		keepAwake(t, dialTCP(e.Addr(0)))
+		withPeers(t, e.Addr(0), expire, command, args, e.Expire)
 	})
 }
 

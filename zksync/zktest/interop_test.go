@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Locks of other languages run on the embedded server and on a real one, with the
@@ -46,7 +46,7 @@ func TestServerWithKazoo(t *testing.T) {
 func TestServerWithCurator(t *testing.T) {
 	suite.Long(t)
 	const packages = "libcurator-recipes-java and default-jre-headless"
-	in, err := zktest.FindZooKeeper() // whose client Curator needs
+	in, err := ensemble.Find() // whose client Curator needs
 	if err != nil {
 		missing(t, "curator", packages)
 	}

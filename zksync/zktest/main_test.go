@@ -8,7 +8,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(form{m}) }
@@ -78,15 +77,6 @@ func eventually(t *testing.T, what string, timeout time.Duration, ok func() bool
 	}
 }
 
-// needZooKeeper skips the test, or fails it, as RealEnsemble does where there is
-// no ZooKeeper.
-func needZooKeeper(t *testing.T) {
-	t.Helper()
-	if _, err := zktest.FindZooKeeper(); err != nil {
-		zktest.RealEnsemble(t, 1)
-	}
-}
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -108,12 +98,4 @@ func exists(t *testing.T, conn *zk.Conn, path string) bool {
 		t.Fatalf("exists %s: %v", path, err)
 	}
 	return ok
-}
-
-func proxy(t *testing.T, target string) *zktest.Proxy {
-	t.Helper()
-	p, err := zktest.NewProxy(target)
-	must(t, err)
-	t.Cleanup(p.Close)
-	return p
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,22 +13,23 @@ import (
 )
 
 // Server is ZooKeeper in memory. It speaks the protocol to any client, over
-// loopback TCP ([Server.Addr]) or without a network ([Server.Dial]). A test can
-// look into it and make the faults that real servers have. The package comment
-// lists what it does not do.
+// loopback TCP ([Server.Addr]) or without a network ([Server.Dial] and
+// [Server.DialContext]). A test can look into it and make the [Faults] that real
+// servers have. The package comment lists what it does not do.
 //
 // A Server is one ensemble. Clients see each [Member] of it as one server. A new
-// Server has one member, and Addr and Dial belong to that one. The methods of Server
-// that make faults act on all members that exist at the time; the methods of a member
-// act on that member alone.
+// Server has one member, Member(0); Addr, Dial and DialContext belong to that one.
+// The faults of a Server are those of all its members.
 //
 // A Server that was made in a testing/synctest bubble lives in the bubble's time,
-// as do its clients that connect with Dial.
+// as do its clients that connect without a network.
 //
 // The zero value is not usable: use [Run] or [New]. It must not be copied. Its
 // methods may be called from several goroutines.
 type Server struct {
-	cfg   serverConfig
+	Faults
+
+	cfg   config
 	start time.Time
 	wg    sync.WaitGroup // every goroutine of the server
 
@@ -54,7 +54,7 @@ type Server struct {
 }
 
 // Run starts a server for a test, and closes it when the test ends.
-func Run(t testing.TB, opts ...ServerOption) *Server {
+func Run(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	s := New(opts...)
 	t.Cleanup(s.Close)
@@ -62,9 +62,9 @@ func Run(t testing.TB, opts ...ServerOption) *Server {
 }
 
 // New starts a server with an empty tree. [Server.Close] ends it.
-func New(opts ...ServerOption) *Server {
+func New(opts ...Option) *Server {
 	s := &Server{
-		cfg:      newServerConfig(opts),
+		cfg:      newConfig(opts),
 		start:    time.Now(),
 		tree:     tree.New(),
 		sessions: make(map[int64]*session),
@@ -73,13 +73,14 @@ func New(opts ...ServerOption) *Server {
 		perSess:  make(map[int64]map[wire.Op]int),
 	}
 	s.rng = rand.New(rand.NewPCG(s.cfg.seed, 0))
-	s.Member()
+	s.Faults = Faults{srv: s}
+	s.AddMember()
 	return s
 }
 
 // Close closes every connection and port, and waits until no goroutine of the
 // server is left. The methods that look into the server still work. A function
-// that was passed to [Server.DropReply] or [Server.DropRequest] must not call it.
+// that was passed to [Faults.DropReply] or [Faults.DropRequest] must not call it.
 // Further calls do nothing.
 func (s *Server) Close() {
 	s.mu.Lock()
@@ -95,15 +96,6 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
-}
-
-// first returns the member of Addr and Dial. It is the leader of the others.
-func (s *Server) first() *Member { return s.allMembers()[0] }
-
-func (s *Server) allMembers() []*Member {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.members)
 }
 
 // since returns the time on the server's own clock.

@@ -79,7 +79,7 @@ func TestServerExpires(t *testing.T) {
 		conn, log := client(t, s.Dial, 6*time.Second)
 		other := open(t, s)
 		create(t, conn, "/e", zk.FlagEphemeral)
-		s.Blackhole(true, false)
+		s.Blackhole(zktest.ToServer)
 		start := time.Now()
 		for exists := true; exists; _, _, exists = s.Get("/e") {
 			time.Sleep(time.Millisecond)
@@ -133,10 +133,10 @@ func TestServerReconnect(t *testing.T) {
 		must(t, err)
 		_, _, kept, err := conn.ChildrenW("/a")
 		must(t, err)
-		s.Refuse(true)
+		s.Refuse()
 		s.Disconnect(id)
 		synctest.Wait()
-		if got := s.Watches(); got.Total != 0 {
+		if got := s.Watches(); len(got) != 0 {
 			t.Errorf("watches without a connection: %+v", got)
 		}
 		if _, err := other.Set("/a", []byte("new"), -1); err != nil {
@@ -158,7 +158,7 @@ func TestServerReconnect(t *testing.T) {
 
 func TestServerOverTCP(t *testing.T) {
 	s := zktest.Run(t)
-	member := s.Member()
+	member := s.AddMember()
 	conn, events := connect(t, 5*time.Second, s.Addr(), member.Addr())
 	if first := s.Addr(); first != s.Addr() || first == member.Addr() {
 		t.Error("an address that changes, or is shared")

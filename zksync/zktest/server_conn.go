@@ -96,6 +96,12 @@ func (c *conn) leave() {
 	c.queue(nil)
 }
 
+// disconnect ends the connection for both ends now. The caller holds srv.mu.
+func (c *conn) disconnect() {
+	c.leave()
+	c.cut()
+}
+
 func (c *conn) read() {
 	defer close(c.in)
 	r := bufio.NewReader(c.nc)

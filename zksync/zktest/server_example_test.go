@@ -2,48 +2,19 @@ package zktest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"log/slog"
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// The package's comment shows these two functions, each with its test.
-
-func nightly(ctx context.Context, mu *zksync.Mutex, work func(context.Context) error) error {
-	return mu.Do(ctx, func(ctx context.Context, _ *zksync.Hold) error { return work(ctx) })
-}
-
-func TestNightlyStopsWithItsLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := zktest.Run(t)
-		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		err = nightly(t.Context(), zksync.NewMutex(s, "/nightly"), func(ctx context.Context) error {
-			time.Sleep(3 * time.Hour) // the lock is held, and costs no time
-			srv.Expire(s.ID())
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		if !errors.Is(err, zksync.ErrLost) {
-			t.Errorf("error %v, want ErrLost", err)
-		}
-	})
-}
+// The package's comment shows this function with its test.
 
 func register(conn *zk.Conn, events <-chan zk.Event) {
 	for range events { // whatever has happened, the node is to be there
@@ -69,67 +40,26 @@ func TestRegisterSurvivesExpiry(t *testing.T) {
 	})
 }
 
-// What the package's comment shows is what is tested here.
-func TestDocShowsTheseTests(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	must(t, err)
-	var shown strings.Builder // the lines of code
-	for line := range strings.Lines(string(text)) {
-		if code, ok := strings.CutPrefix(line, "//\t"); ok {
-			shown.WriteString(code)
-		}
+// connectTo opens a session of go-zookeeper's client, for the examples.
+func connectTo(dial zk.Dialer) *zk.Conn {
+	conn, _, err := zk.Connect([]string{"127.0.0.1:2181"}, 6*time.Second, zk.WithDialer(dial), zk.WithLogInfo(false))
+	if err != nil {
+		panic(err)
 	}
-	const name = "server_example_test.go"
-	src, err := os.ReadFile(name)
-	must(t, err)
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
-	must(t, err)
-	wanted := map[string]bool{"nightly": true, "TestNightlyStopsWithItsLock": true, "register": true, "TestRegisterSurvivesExpiry": true}
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || !wanted[fn.Name.Name] {
-			continue
-		}
-		delete(wanted, fn.Name.Name)
-		code := string(src[fset.Position(fn.Pos()).Offset:fset.Position(fn.End()).Offset])
-		if !strings.Contains(shown.String(), code+"\n") {
-			t.Errorf("the package's comment does not show\n%s", code)
-		}
-	}
-	if len(wanted) > 0 {
-		t.Errorf("not found: %v", wanted)
-	}
+	return conn
 }
 
-// A session ends while its lock is held: the holder gets an event at once.
-func ExampleServer_Expire() {
-	srv := zktest.New()
-	defer srv.Close()
-	ctx := context.Background()
-	s, err := zksync.Dial(ctx, []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext))
-	if err != nil {
+// createNode makes a node, for the examples.
+func createNode(conn *zk.Conn, path, data string, flags int32) {
+	if _, err := conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll)); err != nil {
 		panic(err)
 	}
-	defer s.Close()
-	h, err := zksync.NewMutex(s, "/nightly").Hold(ctx)
-	if err != nil {
-		panic(err)
-	}
-	held := h.Context(ctx)
-	srv.Expire(s.ID())
-	<-held.Done()
-	fmt.Println(errors.Is(context.Cause(held), zksync.ErrLost))
-	fmt.Println(len(srv.Children("/nightly")), "nodes")
-	// Output:
-	// true
-	// 0 nodes
 }
 
 func ExampleServer() {
-	s := zktest.New()
-	defer s.Close()
-	conn, _, err := zk.Connect([]string{"127.0.0.1:2181"}, 6*time.Second, zk.WithDialer(s.Dial), zk.WithLogInfo(false))
+	srv := zktest.New()
+	defer srv.Close()
+	conn, _, err := zk.Connect([]string{"127.0.0.1:2181"}, 6*time.Second, zk.WithDialer(srv.Dial), zk.WithLogInfo(false))
 	if err != nil {
 		panic(err)
 	}
@@ -147,31 +77,134 @@ func ExampleServer() {
 	if err != nil {
 		panic(err)
 	}
-	s.Expire(conn.SessionID())
+	srv.Expire(conn.SessionID())
 	<-gone
-	fmt.Print(s.Tree())
-	fmt.Println(s.Requests()["create"], "creates")
+	fmt.Print(srv.Tree())
+	fmt.Println(srv.Requests()["create"], "creates")
 	// Output:
 	// /jobs/job-0000000000
 	// /jobs "open"
 	// 2 creates
 }
 
-// The answer to a create is lost: the client does not know that it was carried
-// out.
-func ExampleServer_DropReply() {
-	s := zktest.New()
-	defer s.Close()
-	conn, _, err := zk.Connect([]string{"127.0.0.1:2181"}, 6*time.Second, zk.WithDialer(s.Dial), zk.WithLogInfo(false))
+// Run is New for a test, and needs no Close.
+func ExampleRun() {
+	var t *testing.T // of the test function
+
+	srv := zktest.Run(t)
+	conn, _, err := zk.Connect([]string{srv.Addr()}, 6*time.Second) // over loopback TCP
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+}
+
+// Sessions time out after 100 ms, nodes are reaped after 10 ms, and the server logs
+// what it does.
+func ExampleNew_options() {
+	srv := zktest.New(
+		zktest.WithTick(10*time.Millisecond),
+		zktest.WithSessionLimits(100*time.Millisecond, 100*time.Millisecond),
+		zktest.WithReapInterval(10*time.Millisecond),
+		zktest.WithSeed(42),
+		zktest.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))),
+	)
+	defer srv.Close()
+	conn := connectTo(srv.Dial)
+	defer conn.Close()
+	createNode(conn, "/a", "", 0)
+	fmt.Println(srv.Sessions()[0].Timeout)
+	// Output: 100ms
+}
+
+// DialContext takes the place of a net.Dialer's in any program.
+func ExampleServer_DialContext() {
+	srv := zktest.New()
+	defer srv.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	conn, err := srv.DialContext(ctx, "tcp", "zk-1:2181")
 	if err != nil {
 		panic(err)
 	}
 	defer conn.Close()
-	s.DropReply(func(r zktest.Request) bool { return r.Op == "create" })
-	_, err = conn.Create("/a", nil, 0, zk.WorldACL(zk.PermAll))
+	cancel()
+	_, err = srv.DialContext(ctx, "tcp", "zk-1:2181")
 	fmt.Println(err)
-	fmt.Print(s.Tree())
+	// Output: dial tcp: context canceled
+}
+
+// A test looks at the tree without a client.
+func ExampleServer_Get() {
+	srv := zktest.New()
+	defer srv.Close()
+	conn := connectTo(srv.Dial)
+	defer conn.Close()
+	createNode(conn, "/jobs", "open", 0)
+	createNode(conn, "/jobs/b", "", 0)
+	createNode(conn, "/jobs/a", "", 0)
+	data, stat, ok := srv.Get("/jobs")
+	fmt.Println(string(data), stat.NumChildren, ok)
+	fmt.Println(srv.Children("/jobs"))
+	fmt.Println(stat.Pzxid == srv.Zxid()) // the last transaction made a child
 	// Output:
-	// zk: connection closed
-	// /a
+	// open 2 true
+	// [a b]
+	// true
+}
+
+// What a client has asked for, and what the server keeps for it.
+func ExampleServer_Sessions() {
+	srv := zktest.New()
+	defer srv.Close()
+	conn := connectTo(srv.Dial)
+	defer conn.Close()
+	createNode(conn, "/here", "", zk.FlagEphemeral)
+	if _, _, _, err := conn.GetW("/here"); err != nil {
+		panic(err)
+	}
+	for _, s := range srv.Sessions() {
+		fmt.Println(s.Timeout, s.Connected, s.Ephemerals, srv.SessionRequests(s.ID))
+	}
+	for _, w := range srv.Watches() {
+		fmt.Println(w.Path, w.Session == conn.SessionID(), w.Lasting)
+	}
+	srv.ResetRequests()
+	fmt.Println(srv.Requests(), srv.Pings())
+	// Output:
+	// 6s true [/here] map[create:1 getData:1]
+	// /here true false
+	// map[] 0
+}
+
+// The number of a sequential node has an end, 2147483647, which comes twice.
+func ExampleServer_SetSequence() {
+	srv := zktest.New()
+	defer srv.Close()
+	conn := connectTo(srv.Dial)
+	defer conn.Close()
+	createNode(conn, "/q", "", 0)
+	if err := srv.SetSequence("/q", 2147483647); err != nil {
+		panic(err)
+	}
+	createNode(conn, "/q/a-", "", zk.FlagSequence)
+	createNode(conn, "/q/b-", "", zk.FlagSequence)
+	fmt.Println(srv.Children("/q"))
+	// Output: [a-2147483647 b-2147483647]
+}
+
+// Sessions survive a short restart, and not a long one. The tree survives both.
+func ExampleServer_Restart() {
+	srv := zktest.New()
+	defer srv.Close()
+	conn := connectTo(srv.Dial)
+	defer conn.Close()
+	createNode(conn, "/jobs", "", 0)
+	createNode(conn, "/here", "", zk.FlagEphemeral)
+	srv.Restart()
+	fmt.Println(srv.Children("/"))
+	srv.RestartExpired()
+	fmt.Println(srv.Children("/"))
+	// Output:
+	// [here jobs zookeeper]
+	// [jobs zookeeper]
 }

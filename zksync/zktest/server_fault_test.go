@@ -82,7 +82,7 @@ func TestServerBlackhole(t *testing.T) {
 			}()
 			time.Sleep(time.Second)
 		}
-		s.Blackhole(true, false)
+		s.Blackhole(zktest.ToServer)
 		ask(wire.OpCreate, crt("/in", 0)...)
 		if len(got) != 0 || s.Tree() != "" {
 			t.Fatalf("arrived: %s", s.Tree())
@@ -91,7 +91,7 @@ func TestServerBlackhole(t *testing.T) {
 		if r := <-got; r.Err != 0 || s.Tree() != "/in \"x\"\n" {
 			t.Fatalf("%+v, %q", r, s.Tree())
 		}
-		s.Blackhole(false, true)
+		s.Blackhole(zktest.ToClient)
 		ask(wire.OpCreate, crt("/out", 0)...)
 		if len(got) != 0 || len(s.Children("/")) != 3 {
 			t.Fatalf("answered, or not carried out: %q", s.Children("/"))
@@ -106,7 +106,7 @@ func TestServerBlackhole(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		// A connection that its client has closed stands until that is known.
-		s.Blackhole(true, true)
+		s.Blackhole()
 		other.nc.Close()
 		synctest.Wait()
 		if !s.Sessions()[0].Connected {
@@ -136,7 +136,7 @@ func TestServerDelay(t *testing.T) {
 			t.Errorf("with a delay of 30 ms took %v", d)
 		}
 		s.Delay(0)
-		s.Latency(time.Second)
+		s.Jitter(time.Second)
 		a, b := took(), took()
 		if a == b || a > 2*time.Second || b > 2*time.Second {
 			t.Errorf("at random took %v and %v", a, b)
@@ -160,12 +160,12 @@ func TestServerDelay(t *testing.T) {
 
 func TestServerRefuse(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c, member := open(t, s), s.Member()
-		s.Refuse(true)
+		c, member := open(t, s), s.AddMember()
+		s.Refuse()
 		if _, err := s.Dial("tcp", "", time.Second); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("error %v", err)
 		}
-		member.Refuse(false)
+		member.Accept()
 		open(t, member)
 		c.ping()
 		s.Heal()
@@ -178,7 +178,7 @@ func TestServerRestart(t *testing.T) {
 		conn, log := client(t, s.Dial, 6*time.Second)
 		create(t, conn, "/e", zk.FlagEphemeral)
 		id, zxid := conn.SessionID(), s.Zxid()
-		s.Restart(true)
+		s.Restart()
 		time.Sleep(5 * time.Second)
 		if conn.SessionID() != id || log.saw(zk.StateExpired) || !exists(t, conn, "/e") {
 			t.Error("the session was to survive")
@@ -186,7 +186,7 @@ func TestServerRestart(t *testing.T) {
 		if s.Zxid()>>32 != zxid>>32+1 {
 			t.Errorf("zxid %#x after %#x", s.Zxid(), zxid)
 		}
-		s.Restart(false)
+		s.RestartExpired()
 		time.Sleep(5 * time.Second)
 		if conn.SessionID() == id || !log.saw(zk.StateExpired) || exists(t, conn, "/e") {
 			t.Error("the session was to be over")

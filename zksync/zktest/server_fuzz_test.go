@@ -75,7 +75,7 @@ func FuzzServerInput(f *testing.F) {
 			if left := s.Sessions(); len(left) != 0 {
 				t.Errorf("sessions of nobody: %+v", left)
 			}
-			if left := s.WatchList(); len(left) != 0 {
+			if left := s.Watches(); len(left) != 0 {
 				t.Errorf("watches of nobody: %+v", left)
 			}
 			whole(t, s, "/")

@@ -17,7 +17,7 @@ import (
 func TestServerConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
-		members := []*zktest.Member{s.Member(), s.Member(), s.Member()}
+		members := []*zktest.Member{s.AddMember(), s.AddMember(), s.AddMember()}
 		setup := open(t, s)
 		setup.create("/p", 0)
 		setup.ok(wire.OpCloseSession)
@@ -35,7 +35,7 @@ func TestServerConcurrentSafe(t *testing.T) {
 		if got := s.Tree(); got != "/p \"x\"\n" {
 			t.Errorf("left behind: %q", got)
 		}
-		if got := s.WatchList(); len(got) != 0 {
+		if got := s.Watches(); len(got) != 0 {
 			t.Errorf("watches of nobody: %+v", got)
 		}
 	})
@@ -72,6 +72,13 @@ func wander(t *testing.T, member *zktest.Member, seed uint64) {
 	}
 }
 
+func either(first bool, a, b func()) func() {
+	if first {
+		return a
+	}
+	return b
+}
+
 // mischief makes faults, and ends them.
 func mischief(s *zktest.Server, members []*zktest.Member) {
 	rnd := rand.New(rand.NewPCG(99, 0))
@@ -80,15 +87,15 @@ func mischief(s *zktest.Server, members []*zktest.Member) {
 		on := rnd.IntN(2) == 0
 		switch rnd.IntN(10) {
 		case 0:
-			m.Refuse(on)
+			either(on, m.Refuse, m.Accept)()
 		case 1:
-			m.Blackhole(on, rnd.IntN(2) == 0)
+			either(on, func() { m.Blackhole() }, func() { m.Blackhole(1 + zktest.Direction(rnd.IntN(2))) })()
 		case 2:
-			m.LagUntilSync(on)
+			either(on, m.LagUntilSync, m.CatchUp)()
 		case 3:
-			m.CutFromLeader(on)
+			either(on, m.CutFromLeader, m.RejoinLeader)()
 		case 4:
-			m.Latency(time.Duration(rnd.IntN(50)) * time.Millisecond)
+			m.Jitter(time.Duration(rnd.IntN(50)) * time.Millisecond)
 		case 5:
 			if list := s.Sessions(); len(list) > 0 {
 				s.Expire(list[rnd.IntN(len(list))].ID)
@@ -96,20 +103,20 @@ func mischief(s *zktest.Server, members []*zktest.Member) {
 		case 6:
 			m.DropReply(func(zktest.Request) bool { return on })
 		case 7:
-			s.Disconnect(0)
+			s.DisconnectAll()
 		case 8:
 			if rnd.IntN(10) == 0 {
-				s.Restart(on)
+				either(on, s.Restart, s.RestartExpired)()
 			}
 		default:
 			s.Heal()
-			m.CutFromLeader(false)
+			m.RejoinLeader()
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	for _, m := range members {
-		m.CutFromLeader(false)
-		m.LagUntilSync(false)
+		m.RejoinLeader()
+		m.CatchUp()
 		m.DropReply(nil)
 	}
 	s.Heal()

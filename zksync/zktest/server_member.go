@@ -15,13 +15,14 @@ import (
 )
 
 // Member is one server of the ensemble, as clients see it. It has its own address
-// and its own faults, and shares the tree with all members of its [Server]. A session
-// may move from one member to another.
+// and its own [Faults], and shares the tree with all members of its [Server]. A
+// session may move from one member to another.
 //
-// The zero value is not usable: use [Server.Member]. It must not be copied. Its
-// methods may be called from several goroutines.
+// The zero value is not usable: use [Server.Member] or [Server.AddMember]. It must
+// not be copied. Its methods may be called from several goroutines.
 type Member struct {
-	srv   *Server
+	Faults
+
 	index int
 
 	net atomic.Pointer[network]
@@ -49,35 +50,44 @@ type Member struct {
 // network describes the way to and from a member. It is replaced, never changed.
 type network struct {
 	holdIn, holdOut chan struct{} // not nil while that direction is held; closed when that ends
-	delay, latency  time.Duration
+	delay, jitter   time.Duration
 }
 
-// Member adds a member to the server, without faults.
-func (s *Server) Member() *Member {
+// Member returns member i, from 0. A new server has the first one only. Member
+// panics, as an index of a slice does, if there is no member i.
+func (s *Server) Member(i int) *Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.members[i]
+}
+
+// AddMember adds a member to the server, without faults, and returns it.
+func (s *Server) AddMember() *Member {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &Member{
-		srv: s, index: len(s.members), view: s.tree,
+		Faults: Faults{srv: s}, index: len(s.members), view: s.tree,
 		data: make(watchTable), child: make(watchTable), conns: make(map[*conn]struct{}),
 		leaving: make(map[*conn]struct{}),
 		rng:     rand.New(rand.NewPCG(s.cfg.seed, uint64(len(s.members))+1)),
 	}
+	m.of = m
 	m.net.Store(&network{})
 	s.members = append(s.members, m)
 	return m
 }
 
-// Addr is [Member.Addr] of the server's first member.
-func (s *Server) Addr() string { return s.first().Addr() }
+// Addr is [Member.Addr] of the first member.
+func (s *Server) Addr() string { return s.Member(0).Addr() }
 
-// Dial is [Member.Dial] of the server's first member.
+// Dial is [Member.Dial] of the first member.
 func (s *Server) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	return s.first().Dial(network, address, timeout)
+	return s.Member(0).Dial(network, address, timeout)
 }
 
-// DialContext is [Member.DialContext] of the server's first member.
+// DialContext is [Member.DialContext] of the first member.
 func (s *Server) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return s.first().DialContext(ctx, network, address)
+	return s.Member(0).DialContext(ctx, network, address)
 }
 
 // Addr returns the address of the member, a loopback address and port. The first
@@ -114,26 +124,26 @@ func (m *Member) accept(l net.Listener) {
 	}
 }
 
-// Dial connects to the member within the process, at once. It ignores the network
-// and the address, and it can be used as a Dialer of go-zookeeper or in place of
-// [net.DialTimeout]. go-zookeeper looks names up before it dials, so give it an IP
-// address. After [Server.Refuse] and [Server.Close] the error is that of a refused
-// connection, syscall.ECONNREFUSED.
-func (m *Member) Dial(network, address string, _ time.Duration) (net.Conn, error) {
-	near, far := net.Pipe()
-	if err := m.enter(far); err != nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
-	}
-	return near, nil
+// Dial is [Member.DialContext] in the form of [net.DialTimeout], which
+// go-zookeeper's WithDialer takes. It ignores the timeout.
+func (m *Member) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	return m.DialContext(context.Background(), network, address)
 }
 
-// DialContext is Dial with a context in place of a timeout, as WithDialContext of
-// package zksync takes it. If ctx has ended, the error is its cause.
+// DialContext connects to the member within the process, at once, in the form of
+// [net.Dialer.DialContext]. It ignores the network and the address. go-zookeeper looks
+// names up before it dials, so give it an IP address. The error is a [net.OpError].
+// After [Faults.Refuse] and [Server.Close] it wraps that of a refused connection,
+// syscall.ECONNREFUSED; with a ctx that is done it wraps ctx.Err().
 func (m *Member) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	err := ctx.Err()
+	if err == nil {
+		near, far := net.Pipe()
+		if err = m.enter(far); err == nil {
+			return near, nil
+		}
 	}
-	return m.Dial(network, address, 0)
+	return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 }
 
 // enter takes a connection, unless the server is closed or the member refuses it.
@@ -200,10 +210,10 @@ func (m *Member) gate(out bool) <-chan struct{} {
 // lag returns how much later the next frame arrives.
 func (m *Member) lag() time.Duration {
 	n := m.net.Load()
-	if n.latency <= 0 {
+	if n.jitter <= 0 {
 		return n.delay
 	}
 	m.rngMu.Lock()
 	defer m.rngMu.Unlock()
-	return n.delay + time.Duration(m.rng.Int64N(int64(n.latency)))
+	return n.delay + time.Duration(m.rng.Int64N(int64(n.jitter)))
 }

@@ -10,11 +10,11 @@ import (
 
 func TestServerLagUntilSync(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		member := s.Member()
+		member := s.AddMember()
 		c, writer := open(t, member), open(t, s)
 		writer.create("/a", 0)
 		c.ok(wire.OpGetData, "/a", true)
-		member.LagUntilSync(true)
+		member.LagUntilSync()
 		writer.ok(wire.OpSetData, "/a", []byte("new"), -1)
 		writer.create("/a/b", 0)
 		if st := c.stat("/a"); st.Version != 0 || st.NumChildren != 0 {
@@ -44,7 +44,7 @@ func TestServerLagUntilSync(t *testing.T) {
 		if r, _ := c.do(wire.OpCreate, crt("/d", 0)...); r.Err != wire.CodeSessionExpired {
 			t.Errorf("write of a session that is over: %+v", r)
 		}
-		member.LagUntilSync(false)
+		member.CatchUp()
 		late = open(t, member)
 		writer.create("/e", 0)
 		late.stat("/e")
@@ -53,10 +53,10 @@ func TestServerLagUntilSync(t *testing.T) {
 
 func TestServerCutFromLeader(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		member := s.Member()
+		member := s.AddMember()
 		c, other := open(t, member), open(t, s)
 		c.create("/e", eph)
-		member.CutFromLeader(true)
+		member.CutFromLeader()
 		start := time.Now()
 		for _, _, ok := s.Get("/e"); ok; _, _, ok = s.Get("/e") {
 			c.ping()
@@ -75,7 +75,7 @@ func TestServerCutFromLeader(t *testing.T) {
 		if len(met) != 0 {
 			t.Error("a session was made")
 		}
-		member.CutFromLeader(false)
+		member.RejoinLeader()
 		if r := c.recv(); !r.closed {
 			t.Errorf("answer to %d of a session that is over: %+v", xid, r)
 		}
@@ -87,7 +87,7 @@ func TestServerCutFromLeader(t *testing.T) {
 
 func TestServerSessionMoves(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		member := s.Member()
+		member := s.AddMember()
 		old := open(t, member)
 		moved := rawDial(t, s.Dial, "")
 		if !moved.hello(old.again()) || moved.hi.SessionID != old.hi.SessionID {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // rawConn is a client that sends given frames, and returns the answers.
@@ -220,8 +221,8 @@ func both(t *testing.T, f func(t *testing.T, connect func() *rawConn, since39 bo
 		f(t, func() *rawConn { return session(t, rawDial(t, s.Dial, "")) }, false)
 	})
 	t.Run("real", func(t *testing.T) {
-		e := zktest.RealEnsemble(t, 1)
-		keepAwake(t, dialTCP(e.Server(0)))
-		f(t, func() *rawConn { return session(t, rawDial(t, net.DialTimeout, e.Server(0))) }, isSince39(t, e))
+		e := ensemble.Run(t, 1)
+		keepAwake(t, dialTCP(e.Addr(0)))
+		f(t, func() *rawConn { return session(t, rawDial(t, net.DialTimeout, e.Addr(0))) }, isSince39(t, e))
 	})
 }

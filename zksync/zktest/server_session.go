@@ -142,7 +142,7 @@ func (c *conn) own(ss *session, timeout time.Duration) {
 
 // granted returns the session timeout for one that a client asks for, in
 // milliseconds.
-func (c *serverConfig) granted(asked int32) time.Duration {
+func (c *config) granted(asked int32) time.Duration {
 	ms := min(max(int64(asked), c.minLimit.Milliseconds()), c.maxLim.Milliseconds())
 	return time.Duration(max(ms, 1)) * time.Millisecond
 }

@@ -121,25 +121,9 @@ func (s *Server) Sessions() []SessionInfo {
 
 func (s *Server) sessionIDs() []int64 { return slices.Sorted(maps.Keys(s.sessions)) }
 
-// Watches returns the watches of all members, counted as [Ensemble.Watches] counts
-// them: a lasting watch is one on the data and one on the children.
-// [Server.WatchList] returns each of them.
-func (s *Server) Watches() Watches {
-	w := Watches{ByPath: make(map[string][]int64), BySession: make(map[int64][]string)}
-	for _, x := range s.WatchList() {
-		w.Total++
-		if !x.Child {
-			w.Data++
-			w.ByPath[x.Path] = append(w.ByPath[x.Path], x.Session)
-			w.BySession[x.Session] = append(w.BySession[x.Session], x.Path)
-		}
-	}
-	return w
-}
-
-// WatchList returns the watches of all members, in the order of their paths and
-// sessions.
-func (s *Server) WatchList() []Watch {
+// Watches returns the watches of all members, in the order of their paths and
+// sessions. A lasting watch is in it twice: on the data, and on the children.
+func (s *Server) Watches() []Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Watch

@@ -44,15 +44,11 @@ func TestServerState(t *testing.T) {
 		b.ok(wire.OpGetData, "/p", true)
 		b.ok(wire.OpGetChildren, "/p", true)
 		b.ok(wire.OpAddWatch, "/p/1", 1)
-		want := zktest.Watches{Total: 4, Data: 2, ByPath: map[string][]int64{"/p": {idb}, "/p/1": {idb}}, BySession: map[int64][]string{idb: {"/p", "/p/1"}}}
-		if got := s.Watches(); !reflect.DeepEqual(got, want) {
-			t.Errorf("watches %+v", got)
-		}
 		list := []zktest.Watch{
 			{Path: "/p", Session: idb}, {Path: "/p", Session: idb, Child: true},
 			{Path: "/p/1", Session: idb, Lasting: true, Recursive: true}, {Path: "/p/1", Session: idb, Lasting: true, Recursive: true, Child: true},
 		}
-		if got := s.WatchList(); !slices.Equal(got, list) {
+		if got := s.Watches(); !slices.Equal(got, list) {
 			t.Errorf("watches %+v", got)
 		}
 		b.ping()
@@ -71,7 +67,7 @@ func TestServerState(t *testing.T) {
 
 func TestServerSessionTimeouts(t *testing.T) {
 	for _, tt := range []struct {
-		opts  []zktest.ServerOption
+		opts  []zktest.Option
 		asked int32
 		want  int32
 	}{
@@ -79,9 +75,9 @@ func TestServerSessionTimeouts(t *testing.T) {
 		{nil, 0, 1000},
 		{nil, -5, 1000},
 		{nil, 60_000, 10_000},
-		{[]zktest.ServerOption{zktest.WithTick(100 * time.Millisecond)}, 60_000, 2000},
-		{[]zktest.ServerOption{zktest.WithSessionLimits(3*time.Second, time.Second)}, 60_000, 3000},
-		{[]zktest.ServerOption{zktest.WithTick(0), zktest.WithSessionLimits(0, time.Hour)}, 60_000, 60_000},
+		{[]zktest.Option{zktest.WithTick(100 * time.Millisecond)}, 60_000, 2000},
+		{[]zktest.Option{zktest.WithSessionLimits(3*time.Second, time.Second)}, 60_000, 3000},
+		{[]zktest.Option{zktest.WithTick(0), zktest.WithSessionLimits(0, time.Hour)}, 60_000, 60_000},
 	} {
 		c := rawDial(t, zktest.Run(t, tt.opts...).Dial, "")
 		if !c.hello(wire.ConnectRequest{Timeout: tt.asked, HasReadOnly: true}) || c.hi.Timeout != tt.want || !c.hi.HasReadOnly {
@@ -160,7 +156,7 @@ func TestServerTellsOthers(t *testing.T) {
 		if _, events := b.do(wire.OpPing); events != "" {
 			t.Errorf("events %q", events)
 		}
-		if got := s.Watches().Total; got != 0 {
+		if got := len(s.Watches()); got != 0 {
 			t.Errorf("%d watches", got)
 		}
 	})
@@ -179,7 +175,7 @@ func TestServerFrameLimit(t *testing.T) {
 func TestServerLog(t *testing.T) {
 	var b bytes.Buffer
 	l := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s := zktest.New(zktest.WithLog(l))
+	s := zktest.New(zktest.WithLogger(l))
 	c := open(t, s)
 	c.create("/a", 0)
 	s.Close()
@@ -187,6 +183,22 @@ func TestServerLog(t *testing.T) {
 	for _, want := range []string{"session connected", "op=create path=/a"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in the log:\n%s", want, &b)
+		}
+	}
+}
+
+// No logger in the option means the default logger, and no option no log.
+func TestServerLogsToTheDefaultLogger(t *testing.T) {
+	was := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(was) })
+	for want, opts := range map[bool][]zktest.Option{true: {zktest.WithLogger(nil)}, false: nil} {
+		var b bytes.Buffer
+		slog.SetDefault(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		s := zktest.New(opts...)
+		open(t, s)
+		s.Close()
+		if logged := b.Len() > 0; logged != want {
+			t.Errorf("logged %t, want %t:\n%s", logged, want, &b)
 		}
 	}
 }

@@ -51,8 +51,8 @@ func TestForeignSessionThatIsOverDoesNotCount(t *testing.T) {
 				time.Sleep(time.Microsecond)
 			}
 			_, err := zc.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
-			srv.Refuse(true)
-			srv.Disconnect(0)
+			srv.Refuse()
+			srv.DisconnectAll()
 			for zc.State() == zk.StateHasSession {
 				time.Sleep(time.Microsecond)
 			}

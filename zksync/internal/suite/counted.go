@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // What a lock costs is the number of its requests, counted on the wire.
@@ -16,7 +16,7 @@ import (
 // neither pings nor probes come within a test.
 type Counted struct {
 	*zksync.Session
-	Proxy  *zktest.Proxy
+	Proxy  *ensemble.Proxy
 	Events atomic.Int64 // watch events that came
 }
 
@@ -24,11 +24,11 @@ type Counted struct {
 func (z *Ground) Counted(t testing.TB) *Counted {
 	t.Helper()
 	c := &Counted{Proxy: z.Proxied(t)}
-	c.Proxy.SetHook(func(f zktest.Frame) zktest.Action {
+	c.Proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 		if f.FromServer && f.Op == "notify" {
 			c.Events.Add(1)
 		}
-		return zktest.Pass
+		return ensemble.Pass
 	})
 	c.Session = z.opened(DialTo(t, []string{c.Proxy.Addr()}, zksync.WithSessionTimeout(time.Minute)))
 	c.Take(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Creation finds the frames of a proxy that make a lock's node, and their
@@ -21,7 +21,7 @@ type Creation struct {
 }
 
 // Of reports whether f asks for a lock node, or answers that.
-func (c *Creation) Of(f zktest.Frame) bool {
+func (c *Creation) Of(f ensemble.Frame) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := [2]int64{f.Conn, int64(f.Xid)}
@@ -49,13 +49,13 @@ func (c *Creation) Count() int {
 }
 
 // CutOff closes all connections of a proxy, and refuses new ones.
-func CutOff(p *zktest.Proxy) {
-	p.Refuse(true)
-	p.Cut()
+func CutOff(p *ensemble.Proxy) {
+	p.Refuse()
+	p.DisconnectAll()
 }
 
 // CutOffUntilKnown is [CutOff], and waits until the session has noticed it.
-func CutOffUntilKnown(t testing.TB, p *zktest.Proxy, s *zksync.Session) {
+func CutOffUntilKnown(t testing.TB, p *ensemble.Proxy, s *zksync.Session) {
 	t.Helper()
 	n := s.Stats().Disconnects
 	CutOff(p)
@@ -64,7 +64,7 @@ func CutOffUntilKnown(t testing.TB, p *zktest.Proxy, s *zksync.Session) {
 
 // Wedge sends credentials by a client's own AddAuth and then makes the write
 // that repeats them on the next connection fail, which locks the client up.
-func Wedge(t *testing.T, s *zksync.Session, p *zktest.Proxy, w *Wires) {
+func Wedge(t *testing.T, s *zksync.Session, p *ensemble.Proxy, w *Wires) {
 	t.Helper()
 	Must(t, s.Conn().AddAuth("digest", []byte("somebody:secret")))
 	last := w.Count()
@@ -76,25 +76,25 @@ func Wedge(t *testing.T, s *zksync.Session, p *zktest.Proxy, w *Wires) {
 		}
 		return nil
 	})
-	p.Cut()
+	p.DisconnectAll()
 	Eventually(t, "the client has failed to repeat the credentials", failed.Load)
 }
 
 // LoseCreateReply has the server make the next lock node and the answer get
 // lost with the connection.
-func LoseCreateReply(p *zktest.Proxy, also func(zktest.Frame)) *Creation {
+func LoseCreateReply(p *ensemble.Proxy, also func(ensemble.Frame)) *Creation {
 	var (
 		c    Creation
 		lost atomic.Bool
 	)
-	p.SetHook(func(f zktest.Frame) zktest.Action {
+	p.SetHook(func(f ensemble.Frame) ensemble.Action {
 		if c.Of(f) && f.FromServer && f.Err == 0 && lost.CompareAndSwap(false, true) {
-			return zktest.DropAndCut
+			return ensemble.DropAndDisconnect
 		}
 		if also != nil && lost.Load() {
 			also(f)
 		}
-		return zktest.Pass
+		return ensemble.Pass
 	})
 	return &c
 }

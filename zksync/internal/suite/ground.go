@@ -97,7 +97,7 @@ func each(t *testing.T, parallel, adapted bool, f func(*testing.T, *Ground), for
 			if !IsLong() && slices.Contains(forms, Timeless) {
 				virtual(t, func(t *testing.T, z *Ground) {
 					z.Adapted = adapted
-					z.Server.Latency(time.Millisecond) // as if there were a network
+					z.Server.Jitter(time.Millisecond) // as if there were a network
 					f(t, z)
 				}, ticking()...)
 				return
@@ -120,7 +120,7 @@ func Virtual(t *testing.T, f func(t *testing.T, z *Ground)) {
 	virtual(t, f)
 }
 
-func virtual(t *testing.T, f func(t *testing.T, z *Ground), opts ...zktest.ServerOption) {
+func virtual(t *testing.T, f func(t *testing.T, z *Ground), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		z := onServer(zktest.Run(t, opts...))
@@ -132,8 +132,8 @@ func virtual(t *testing.T, f func(t *testing.T, z *Ground), opts ...zktest.Serve
 // Tick is short, so that session timeouts can be.
 const Tick = 500 * time.Millisecond
 
-func ticking() []zktest.ServerOption {
-	return []zktest.ServerOption{zktest.WithTick(Tick), zktest.WithSessionLimits(Tick, time.Minute)}
+func ticking() []zktest.Option {
+	return []zktest.Option{zktest.WithTick(Tick), zktest.WithSessionLimits(Tick, time.Minute)}
 }
 
 // Embedded is a server in this process, the test's own.
@@ -152,7 +152,7 @@ func onServer(s *zktest.Server) *Ground {
 			}
 			return nil
 		},
-		Watches: func() (int, error) { return s.Watches().Total, nil },
+		Watches: func() (int, error) { return len(s.Watches()), nil },
 		share:   new(ledger),
 	}
 }
@@ -163,7 +163,7 @@ func Real(t testing.TB) *Ground {
 	NeedReal(t, StartReal())
 	onReal.Add(1)
 	e := real.e
-	return &Ground{Servers: e.Servers(), Expire: e.Expire, Watches: e.WatchCount, share: new(ledger)}
+	return &Ground{Servers: e.Addrs(), Expire: e.Expire, Watches: e.WatchCount, share: new(ledger)}
 }
 
 // CountsWatches is t.Parallel for a test that counts all watches of a server. Where
@@ -237,7 +237,7 @@ func (z *Ground) left() string {
 			return info.Ephemerals[i]
 		}
 	}
-	for _, w := range z.Server.WatchList() {
+	for _, w := range z.Server.Watches() {
 		if _, _, there := z.Server.Get(w.Path); mine[w.Session] && !there {
 			return w.Path
 		}

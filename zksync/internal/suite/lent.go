@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // A client of the program outlives Close of the session on it, and so does the
@@ -22,7 +22,7 @@ const AdaptedTimeout = 10 * time.Second
 type Lent struct {
 	*zksync.Session
 	Net Network
-	P   *zktest.Proxy // is Net, with its hooks; nil in virtual time
+	P   *ensemble.Proxy // is Net, with its hooks; nil in virtual time
 	c   *zk.Conn
 	ID  int64    // of the client's session
 	Raw *zk.Conn // goes another way
@@ -34,7 +34,7 @@ func (z *Ground) Lend(t *testing.T) *Lent {
 	t.Helper()
 	n, servers, dial := z.network(t)
 	l := &Lent{Net: n, Raw: z.Raw(t)}
-	l.P, _ = n.(*zktest.Proxy)
+	l.P, _ = n.(*ensemble.Proxy)
 	c, events, err := zk.Connect(servers, AdaptedTimeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
 	Must(t, err)
 	l.c = c

@@ -11,11 +11,11 @@ import (
 )
 
 // Network is the way of a session to the server, with faults of its own. It is a
-// [zktest.Proxy] in real time, and a [zktest.Member] in virtual time.
+// [ensemble.Proxy] in real time, and a [zktest.Member] in virtual time.
 type Network interface {
-	Blackhole(toServer, toClient bool)
-	Refuse(refuse bool)
-	Cut()
+	Blackhole(directions ...zktest.Direction)
+	Refuse()
+	DisconnectAll()
 	Heal()
 }
 
@@ -34,8 +34,8 @@ func (z *Ground) network(t testing.TB) (Network, []string, func(network, addr st
 		p := z.Proxied(t)
 		return p, []string{p.Addr()}, net.DialTimeout
 	}
-	m := &virtualNetwork{Member: z.Server.Member()}
-	m.Latency(time.Millisecond) // as on the other members
+	m := &virtualNetwork{Member: z.Server.AddMember()}
+	m.Jitter(time.Millisecond) // as on the other members
 	return m, z.Servers, m.dial
 }
 
@@ -44,7 +44,7 @@ type virtualNetwork struct {
 	*zktest.Member
 
 	mu    sync.Mutex
-	conns []net.Conn // guarded by mu; all that were made since the last Cut
+	conns []net.Conn // guarded by mu; all that were made since the last DisconnectAll
 }
 
 func (n *virtualNetwork) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
@@ -58,8 +58,8 @@ func (n *virtualNetwork) dial(network, addr string, timeout time.Duration) (net.
 	return c, nil
 }
 
-// Cut closes every existing connection.
-func (n *virtualNetwork) Cut() {
+// DisconnectAll closes every existing connection.
+func (n *virtualNetwork) DisconnectAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range n.conns {

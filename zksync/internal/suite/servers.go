@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // ExampleServer is the embedded server that the examples of a package share, so
@@ -34,7 +35,7 @@ func stopEmbedded() {
 
 var real struct {
 	once sync.Once
-	e    *zktest.Ensemble
+	e    *ensemble.Ensemble
 	err  error
 	dir  string
 }
@@ -44,7 +45,7 @@ func StartReal() error {
 	real.once.Do(func() {
 		real.dir, real.err = os.MkdirTemp("", "zksync-suite")
 		if real.err == nil {
-			real.e, real.err = zktest.NewEnsemble(real.dir, 1, zktest.WithTickTime(Tick))
+			real.e, real.err = ensemble.New(real.dir, 1, ensemble.WithTick(Tick))
 		}
 	})
 	return real.err
@@ -67,7 +68,7 @@ func NeedReal(t testing.TB, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
-	case errors.Is(err, zktest.ErrNoZooKeeper) && os.Getenv("ZKSYNC_REAL") != "required":
+	case errors.Is(err, ensemble.ErrNoZooKeeper) && os.Getenv("ZKSYNC_REAL") != "required":
 		loud.Do(func() {
 			line := fmt.Sprint("NO REAL ZOOKEEPER FOUND, the tests ran on the embedded server only: ", err)
 			log.Print(line)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // DialUnchecked is [DialTo] for a test that looks at what Close returns.
@@ -31,9 +31,9 @@ func (z *Ground) UsedPath(t testing.TB, s *zksync.Session) string {
 }
 
 // ProxyTo puts a proxy before a server, until the end of the test.
-func ProxyTo(t testing.TB, server string) *zktest.Proxy {
+func ProxyTo(t testing.TB, server string) *ensemble.Proxy {
 	t.Helper()
-	p, err := zktest.NewProxy(server)
+	p, err := ensemble.NewProxy(server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func ProxyTo(t testing.TB, server string) *zktest.Proxy {
 }
 
 // Behind opens a session that reaches the server through a proxy only.
-func (z *Ground) Behind(t testing.TB, opts ...zksync.DialOption) (*zktest.Proxy, *zksync.Session) {
+func (z *Ground) Behind(t testing.TB, opts ...zksync.DialOption) (*ensemble.Proxy, *zksync.Session) {
 	t.Helper()
 	p := z.Proxied(t)
 	return p, z.opened(DialTo(t, []string{p.Addr()}, opts...))
@@ -172,12 +172,12 @@ func DialTo(t testing.TB, servers []string, opts ...zksync.DialOption) *zksync.S
 
 // Proxied puts a TCP proxy with faults and a request counter before the first
 // server.
-func (z *Ground) Proxied(t testing.TB) *zktest.Proxy {
+func (z *Ground) Proxied(t testing.TB) *ensemble.Proxy {
 	t.Helper()
 	if z.dial != nil {
 		t.Fatal("there is no proxy in virtual time")
 	}
-	p, err := zktest.NewProxy(z.Servers[0])
+	p, err := ensemble.NewProxy(z.Servers[0])
 	if err != nil {
 		t.Fatal(err)
 	}

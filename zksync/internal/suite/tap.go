@@ -44,7 +44,7 @@ const (
 
 // Tap is a dialer that shows each frame to a function, which decides about it
 // and may keep it waiting, with all that come after it in its direction. In
-// contrast to a [zktest.Proxy] it lives in a bubble.
+// contrast to a [ensemble.Proxy] it lives in a bubble.
 type Tap struct {
 	To zk.Dialer
 

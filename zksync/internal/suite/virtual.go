@@ -52,7 +52,7 @@ func NobodyIn(t *testing.T, srv *zktest.Server, s *zksync.Session, p string) {
 	}
 }
 
-// Asks reports, for [zktest.Server.DropReply], requests of one kind.
+// Asks reports, for [zktest.Faults.DropReply], requests of one kind.
 func Asks(op string) func(zktest.Request) bool {
 	return func(r zktest.Request) bool { return r.Op == op }
 }

@@ -66,7 +66,7 @@ func Run(out io.Writer, workers int, length time.Duration) error {
 	server := zktest.New(zktest.WithTick(sessionTimeout / 6))
 	defer server.Close()
 	for range workers {
-		d.members = append(d.members, server.Member())
+		d.members = append(d.members, server.AddMember())
 	}
 	d.timeline = newTimeline(workers, length)
 	d.timeline.record(event{at: clock(), who: "demo", text: fmt.Sprintf("a ZooKeeper in this process, session timeout %v", sessionTimeout)})

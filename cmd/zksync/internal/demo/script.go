@@ -85,7 +85,7 @@ func (d *demo) cut(worker int, write report) {
 	sc.victim, sc.fence = worker, write.Fence
 	sc.turn(cutting)
 	at := clock()
-	d.members[worker].Blackhole(true, true)
+	d.members[worker].Blackhole()
 	d.timeline.cut(worker, at)
 	d.note(at, worker, warnTone, "CUT OFF holding fence %d: nothing gets in or out", write.Fence)
 	sc.late = append(sc.late, write)

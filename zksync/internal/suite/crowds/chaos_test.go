@@ -17,7 +17,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 var chaosFor = flag.Duration("chaos", 0, "how long TestRealExclusionUnderChaos runs (0: 15s, or 60s with ZKSYNC_FULL=1)")
@@ -25,7 +25,7 @@ var chaosFor = flag.Duration("chaos", 0, "how long TestRealExclusionUnderChaos r
 // chaos is what is done to the ensemble and the clients, and how often.
 type chaos struct {
 	t       *testing.T
-	e       *zktest.Ensemble
+	e       *ensemble.Ensemble
 	g       *ledger
 	workers []*suite.Child
 	ctx     context.Context // ends when the chaos does
@@ -54,14 +54,14 @@ func TestRealExclusionUnderChaos(t *testing.T) {
 			long = time.Minute
 		}
 	}
-	e := zktest.RealEnsemble(t, 3, zktest.WithTickTime(chaosTick))
+	e := ensemble.Run(t, 3, ensemble.WithTick(chaosTick))
 	f := &chaos{t: t, e: e, hit: make(chan struct{})}
 	f.g = newLedger(t, f.onRead)
 	t.Cleanup(f.g.close)
 	p := "/suite/chaos"
 	for i := range processes {
 		f.workers = append(f.workers, suite.StartChild(t, "chaos", "ZKSYNC_TEST_PROCESS", fmt.Sprint(i),
-			"ZKSYNC_TEST_SERVERS", strings.Join(e.Servers(), ","), "ZKSYNC_TEST_PATH", p,
+			"ZKSYNC_TEST_SERVERS", strings.Join(e.Addrs(), ","), "ZKSYNC_TEST_PATH", p,
 			"ZKSYNC_TEST_LEDGER", f.g.ln.Addr().String()))
 	}
 	suite.Eventually(t, "the first increments", func() bool { return f.g.taken() > 0 })
@@ -125,7 +125,7 @@ func (f *chaos) settle(took time.Duration, p string) {
 		t.Error("that was no chaos: it proves nothing")
 	}
 	// Nothing is in the way of whoever comes next.
-	s := suite.DialTo(t, f.e.Servers(), zksync.WithSessionTimeout(chaosTimeout))
+	s := suite.DialTo(t, f.e.Addrs(), zksync.WithSessionTimeout(chaosTimeout))
 	suite.LockAndUnlock(t, zksync.NewMutex(s, p))
 	suite.Eventually(t, "no node is left", func() bool { return len(suite.Children(t, s.Conn(), p)) == 0 })
 }

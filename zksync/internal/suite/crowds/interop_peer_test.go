@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Other languages' programs are those of testdata. They need Debian's and
@@ -72,7 +72,7 @@ func curatorLanguage(t *testing.T) language {
 		return language{lacking: func(t *testing.T) { missing(t, what, packages) }}
 	}
 	const packages = "libcurator-recipes-java and default-jre-headless"
-	in, err := zktest.FindZooKeeper() // whose client Curator needs
+	in, err := ensemble.Find() // whose client Curator needs
 	if err != nil {
 		return lacks("curator", packages)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The answer to the request that makes the node is lost, or the connection while
@@ -71,12 +71,12 @@ func TestExitsUnderFaults(t *testing.T) {
 
 // loseCreation has the answer to the next request for a lock's node lost, and
 // the connection with it.
-func loseCreation(p *zktest.Proxy) {
+func loseCreation(p *ensemble.Proxy) {
 	var made suite.Creation
 	var once sync.Once
-	p.SetHook(func(f zktest.Frame) (act zktest.Action) {
+	p.SetHook(func(f ensemble.Frame) (act ensemble.Action) {
 		if made.Of(f) && f.FromServer {
-			once.Do(func() { act = zktest.DropAndCut })
+			once.Do(func() { act = ensemble.DropAndDisconnect })
 		}
 		return act
 	})

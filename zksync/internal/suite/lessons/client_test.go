@@ -15,7 +15,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // A thousand sessions in one process.
@@ -84,10 +84,10 @@ func TestQuietByDefault(t *testing.T) {
 func TestCloseWithServersDown(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		for name, fault := range map[string]func(*zktest.Proxy){
+		for name, fault := range map[string]func(*ensemble.Proxy){
 			"Refused": suite.CutOff,
-			"Silent":  func(p *zktest.Proxy) { p.Blackhole(true, true); p.Cut() },
-			"Stuck":   func(p *zktest.Proxy) { p.Blackhole(true, true) },
+			"Silent":  func(p *ensemble.Proxy) { p.Blackhole(); p.DisconnectAll() },
+			"Stuck":   func(p *ensemble.Proxy) { p.Blackhole() },
 		} {
 			t.Run(name, func(t *testing.T) {
 				var w suite.Wires
@@ -184,7 +184,7 @@ func TestAuthSurvivesFailedWrites(t *testing.T) {
 			return nil
 		})
 		start, n := time.Now(), s.Stats().Connects
-		p.Cut()
+		p.DisconnectAll()
 		suite.Eventually(t, "the connection is there again", func() bool { return s.Stats().Connects > n })
 		t.Logf("three failed writes cost %v", time.Since(start))
 		if got := w.Count() - last; got != 4 {
@@ -205,7 +205,7 @@ func TestReconnectTakesNoSecond(t *testing.T) {
 		suite.Must(t, s.Ping(suite.Context(t)))
 		for range 5 {
 			n := s.Stats().Disconnects
-			p.Cut()
+			p.DisconnectAll()
 			suite.Eventually(t, "the session is cut off", func() bool { return s.Stats().Disconnects > n })
 			suite.Within(t, 0, func() { suite.Must(t, s.Ping(suite.Context(t))) })
 		}
@@ -222,7 +222,7 @@ func TestNamesAreResolvedAtEachDial(t *testing.T) {
 		name := "zookeeper.example:" + port // nothing resolves this
 		w.Open = func(addr string) (net.Conn, error) { return net.Dial("tcp", p.Addr()) }
 		s := suite.DialTo(t, []string{name}, suite.WithDialer(w.Dial))
-		p.Cut()
+		p.DisconnectAll()
 		suite.Eventually(t, "another dial", func() bool { return w.Count() > 1 })
 		suite.Must(t, s.Ping(suite.Context(t)))
 		for _, addr := range w.Addrs() {

@@ -13,30 +13,30 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // A waiter whose blocker goes while it is cut off, or whose event gets lost with
 // the connection, decides again after reconnecting, at once.
 func TestEventLostOverAReconnect(t *testing.T) {
 	suite.Beside(t)
-	for name, fault := range map[string]func(t *testing.T, p *zktest.Proxy, s *zksync.Session, release func()){
-		"CutOff": func(t *testing.T, p *zktest.Proxy, s *zksync.Session, release func()) {
+	for name, fault := range map[string]func(t *testing.T, p *ensemble.Proxy, s *zksync.Session, release func()){
+		"CutOff": func(t *testing.T, p *ensemble.Proxy, s *zksync.Session, release func()) {
 			suite.CutOffUntilKnown(t, p, s)
 			release()
 		},
-		"EventLost": func(t *testing.T, p *zktest.Proxy, s *zksync.Session, release func()) {
+		"EventLost": func(t *testing.T, p *ensemble.Proxy, s *zksync.Session, release func()) {
 			n := s.Stats().Disconnects
 			var lost atomic.Bool
-			p.SetHook(func(f zktest.Frame) zktest.Action {
+			p.SetHook(func(f ensemble.Frame) ensemble.Action {
 				switch {
 				case f.Op != "notify":
-					return zktest.Pass
+					return ensemble.Pass
 				case lost.CompareAndSwap(false, true):
-					p.Refuse(true)
-					return zktest.DropAndCut
+					p.Refuse()
+					return ensemble.DropAndDisconnect
 				}
-				return zktest.Drop // nor does it come again when the watch is set again
+				return ensemble.Drop // nor does it come again when the watch is set again
 			})
 			release()
 			suite.Eventually(t, "the event is lost", func() bool { return s.Stats().Disconnects > n })
@@ -69,12 +69,12 @@ func TestEventLostOverAReconnect(t *testing.T) {
 func TestDeadlineWhileDisconnected(t *testing.T) {
 	suite.Parallel(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		for name, fault := range map[string]func(*zktest.Proxy){
+		for name, fault := range map[string]func(*ensemble.Proxy){
 			"Refused": suite.CutOff,
-			"Silent":  func(p *zktest.Proxy) { p.Blackhole(true, true) },
-			"SilentFromNowOn": func(p *zktest.Proxy) {
-				p.Blackhole(true, true)
-				p.Cut()
+			"Silent":  func(p *ensemble.Proxy) { p.Blackhole() },
+			"SilentFromNowOn": func(p *ensemble.Proxy) {
+				p.Blackhole()
+				p.DisconnectAll()
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestABlipIsNoLoss(t *testing.T) {
 		held := h.Context(ctx)
 		for range 10 {
 			n := s.Stats()
-			p.Cut()
+			p.DisconnectAll()
 			suite.Eventually(t, "the connection is there again", func() bool {
 				now := s.Stats()
 				return now.Disconnects > n.Disconnects && now.Connects > n.Connects
@@ -174,7 +174,7 @@ func TestOwnClock(t *testing.T) {
 		h, err := zksync.NewMutex(s, at).Hold(ctx)
 		suite.Must(t, err)
 		id := s.ID()
-		p.Blackhole(true, true)
+		p.Blackhole()
 		suite.Within(t, s.Timeout()/2, func() { suite.Receive(t, h.Context(ctx).Done()) })
 		if s.ID() != id {
 			t.Errorf("session %#x instead of %#x, without a server to say so", s.ID(), id)

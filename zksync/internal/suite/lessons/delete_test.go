@@ -11,7 +11,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // A lock that is given back while disconnected is deleted after reconnecting,
@@ -71,11 +71,11 @@ func TestDeletionsAreOfOneHold(t *testing.T) {
 			suite.Must(t, err)
 			var lost atomic.Bool
 			p.ResetRequests()
-			p.SetHook(func(f zktest.Frame) zktest.Action {
+			p.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if f.FromServer && f.Op == "delete" && lost.CompareAndSwap(false, true) {
-					return zktest.DropAndCut
+					return ensemble.DropAndDisconnect
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			suite.Must(t, h.Release(ctx))
 			if n := p.Requests()["delete"]; n != 2 {
@@ -175,11 +175,11 @@ func TestParentStays(t *testing.T) {
 		path, raw := z.Path(t), z.Raw(t)
 		p, s := z.Behind(t)
 		var others atomic.Int32
-		p.SetHook(func(f zktest.Frame) zktest.Action {
+		p.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if !f.FromServer && f.Op == "delete" && !bytes.Contains(f.Payload, []byte("_c_")) {
 				others.Add(1)
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		for _, way := range bounded {
 			name, take := way.Name, way.Lock

@@ -13,7 +13,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // writeSide and readSide are the sides of an RWMutex.
@@ -230,12 +230,12 @@ func TestOptionsThatShow(t *testing.T) {
 		m.Lock()
 		asked := make(chan struct{})
 		var once sync.Once
-		proxy.SetHook(func(f zktest.Frame) zktest.Action {
+		proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if !f.FromServer && f.Op == "getData" {
 				once.Do(func() { close(asked) })
-				return zktest.Drop
+				return ensemble.Drop
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		gone, cancel := context.WithCancel(ctx)
 		waits := suite.Async(func() error { return m.LockContext(gone) })

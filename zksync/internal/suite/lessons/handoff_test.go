@@ -6,7 +6,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // A session that uses the lock all the time gives way to another one, also if
@@ -15,13 +15,13 @@ import (
 func TestConstantUseAndALostEvent(t *testing.T) {
 	suite.Long(t)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		for name, hook := range map[string]func(zktest.Frame) zktest.Action{
+		for name, hook := range map[string]func(ensemble.Frame) ensemble.Action{
 			"heard": nil,
-			"lost": func(f zktest.Frame) zktest.Action {
+			"lost": func(f ensemble.Frame) ensemble.Action {
 				if f.FromServer && f.Op == "notify" {
-					return zktest.Drop
+					return ensemble.Drop
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			},
 		} {
 			t.Run(name, func(t *testing.T) {

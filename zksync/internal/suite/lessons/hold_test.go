@@ -7,7 +7,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // After the session died an owner does not enter again as if it still held.
@@ -122,9 +122,9 @@ func TestDeleteWithoutAnAnswer(t *testing.T) {
 				release, err := call.Take(suite.Context(t), m)
 				suite.Must(t, err)
 				var once sync.Once
-				proxy.SetHook(func(f zktest.Frame) (act zktest.Action) {
+				proxy.SetHook(func(f ensemble.Frame) (act ensemble.Action) {
 					if f.FromServer && f.Op == "delete" {
-						once.Do(func() { act = zktest.DropAndCut }) // done, but the answer is lost
+						once.Do(func() { act = ensemble.DropAndDisconnect }) // done, but the answer is lost
 					}
 					return act
 				})
@@ -168,12 +168,12 @@ func TestFreedBeforeTheDelete(t *testing.T) {
 			suite.InLine(t, z.Raw(t), p, 2)
 			seen, on := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			proxy.SetHook(func(f zktest.Frame) zktest.Action {
+			proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if !f.FromServer && f.Op == "delete" {
 					once.Do(func() { close(seen) })
 					<-on
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			released := suite.Async(func() error { return release(suite.Context(t)) })
 			suite.Receive(t, seen)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 var ownName = regexp.MustCompile(`^_c_([0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})-lock-[0-9]{10}$`)
@@ -73,12 +73,12 @@ func TestCancelledDuringCreate(t *testing.T) {
 		for _, call := range suite.Calls {
 			seen, answer := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			p.SetHook(func(f zktest.Frame) zktest.Action {
+			p.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if f.FromServer && f.Op == "create" {
 					once.Do(func() { close(seen) })
 					<-answer
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			ctx, cancel := context.WithCancelCause(context.Background())
 			result := suite.Async(func() error { _, err := call.Take(ctx, m); return err })
@@ -160,7 +160,7 @@ func TestParentVanishes(t *testing.T) {
 		base := z.Path(t)
 		p := base + "/deep/down"
 		var vanished atomic.Int32
-		proxy.SetHook(func(f zktest.Frame) zktest.Action {
+		proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if f.FromServer && f.Op == "createContainer" && f.Err == 0 && vanished.Load() < 6 {
 				for _, dir := range []string{p, path.Dir(p), base} { // as the reaper of containers does
 					if c.Delete(dir, -1) == nil {
@@ -168,7 +168,7 @@ func TestParentVanishes(t *testing.T) {
 					}
 				}
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		m := zksync.NewMutex(s, p)
 		h, err := m.Hold(suite.Context(t))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // bounded are the ways to a lock that a caller can bound.
@@ -57,7 +57,7 @@ func TestLaggingServer(t *testing.T) {
 		var mu sync.Mutex
 		fresh := make(map[int64]bool) // connections on which a sync was answered
 		hidden := 0
-		c := suite.LoseCreateReply(p, func(f zktest.Frame) {
+		c := suite.LoseCreateReply(p, func(f ensemble.Frame) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -98,7 +98,7 @@ func TestNodeOfTheDyingSession(t *testing.T) {
 		m := zksync.NewMutex(s, path)
 		suite.LockAndUnlock(t, m)
 		var told atomic.Bool
-		c := suite.LoseCreateReply(p, func(f zktest.Frame) {
+		c := suite.LoseCreateReply(p, func(f ensemble.Frame) {
 			const owner = 16 + 44 // behind the header, in the Stat
 			if f.FromServer && f.Op == "exists" && f.Err == 0 && told.CompareAndSwap(false, true) {
 				binary.BigEndian.PutUint64(f.Payload[owner:], 4711)
@@ -127,15 +127,15 @@ func TestAnswerLateOrLost(t *testing.T) {
 		for _, test := range []struct {
 			name string
 			// fault happens to the answer, and may wait until healed is closed.
-			fault func(p *zktest.Proxy, healed <-chan struct{}) zktest.Action
+			fault func(p *ensemble.Proxy, healed <-chan struct{}) ensemble.Action
 		}{
-			{"AnswerLate", func(_ *zktest.Proxy, healed <-chan struct{}) zktest.Action {
+			{"AnswerLate", func(_ *ensemble.Proxy, healed <-chan struct{}) ensemble.Action {
 				<-healed
-				return zktest.Pass
+				return ensemble.Pass
 			}},
-			{"AnswerLost", func(p *zktest.Proxy, _ <-chan struct{}) zktest.Action {
-				p.Refuse(true)
-				return zktest.DropAndCut
+			{"AnswerLost", func(p *ensemble.Proxy, _ <-chan struct{}) ensemble.Action {
+				p.Refuse()
+				return ensemble.DropAndDisconnect
 			}},
 		} {
 			for _, way := range bounded {
@@ -149,7 +149,7 @@ func TestAnswerLateOrLost(t *testing.T) {
 					var c suite.Creation
 					var once sync.Once
 					made, healed := make(chan struct{}), make(chan struct{})
-					p.SetHook(func(f zktest.Frame) (act zktest.Action) {
+					p.SetHook(func(f ensemble.Frame) (act ensemble.Action) {
 						if c.Of(f) && f.FromServer {
 							once.Do(func() {
 								close(made)
@@ -189,7 +189,7 @@ func TestCallsHonourContexts(t *testing.T) {
 			"Ping":           s.Ping,
 		} {
 			t.Run(name, func(t *testing.T) {
-				p.Blackhole(true, false)
+				p.Blackhole(ensemble.ToServer)
 				const bound = 100 * time.Millisecond
 				ctx, cancel := context.WithTimeout(context.Background(), bound)
 				defer cancel()
@@ -220,11 +220,11 @@ func TestCreateRunsUnderTheNextSession(t *testing.T) {
 				old := s.ID()
 				var c suite.Creation
 				late := make(chan int64, 10) // connections that carried a create
-				p.SetHook(func(f zktest.Frame) zktest.Action {
+				p.SetHook(func(f ensemble.Frame) ensemble.Action {
 					if c.Of(f) && !f.FromServer {
 						late <- f.Conn
 					}
-					return zktest.Pass
+					return ensemble.Pass
 				})
 				// The client's sender gets stuck in a write, and what comes
 				// after that waits for it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Lessons of permits, and of several locks at once.
@@ -197,9 +197,9 @@ func TestSeveralNodesOneGone(t *testing.T) {
 		// Done, and the answer lost: nothing was lost.
 		m.Lock()
 		var once sync.Once
-		proxy.SetHook(func(f zktest.Frame) (act zktest.Action) {
+		proxy.SetHook(func(f ensemble.Frame) (act ensemble.Action) {
 			if f.FromServer && f.Op == "multi" {
-				once.Do(func() { act = zktest.DropAndCut })
+				once.Do(func() { act = ensemble.DropAndDisconnect })
 			}
 			return act
 		})
@@ -273,11 +273,11 @@ func TestTouchedBeforeTheWatch(t *testing.T) {
 
 		asked, on := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		proxy.SetHook(func(f zktest.Frame) zktest.Action {
+		proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if !f.FromServer && f.Op == "getData" {
 				once.Do(func() { close(asked); <-on })
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		second := suite.Async(func() error { return open(s).Acquire(ctx, 1) })
 		suite.Receive(t, asked) // it has seen that it waits behind the first

@@ -24,11 +24,11 @@ const atOnce = suite.VirtualTimeout / 6
 func TestNoEventAfterAReconnect(t *testing.T) {
 	for name, fault := range map[string]func(t *testing.T, srv *zktest.Server, s *zksync.Session, release func()){
 		"CutOff": func(t *testing.T, srv *zktest.Server, s *zksync.Session, release func()) {
-			srv.Refuse(true)
+			srv.Refuse()
 			srv.Disconnect(s.ID())
 			suite.Eventually(t, "the session is cut off", func() bool { return s.Stats().Disconnects == 1 })
 			release()
-			srv.Refuse(false)
+			srv.Accept()
 		},
 		"EventLost": func(_ *testing.T, srv *zktest.Server, s *zksync.Session, release func()) {
 			release() // the tap keeps the event back
@@ -98,7 +98,7 @@ func TestWatchesAsOfTheConnect(t *testing.T) {
 			mu.Lock()
 			return suite.TapPass
 		})
-		srv.Refuse(true)
+		srv.Refuse()
 		srv.Disconnect(s.ID())
 		suite.Eventually(t, "the session is cut off", func() bool { return s.Stats().Disconnects == 1 })
 		_, err = other.Conn().Create("/l/child", nil, 0, zk.WorldACL(zk.PermAll))
@@ -113,7 +113,7 @@ func TestWatchesAsOfTheConnect(t *testing.T) {
 			}))
 		}
 		time.Sleep(time.Millisecond)
-		srv.Refuse(false)
+		srv.Accept()
 		if ev := suite.Receive(t, events); ev.Type != zk.EventNodeChildrenChanged {
 			t.Errorf("event %+v", ev)
 		}
@@ -140,14 +140,14 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 		t.Run(after.String(), func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				follower := srv.Member()
+				follower := srv.AddMember()
 				first, second := z.Via(t, follower.Dial), z.Via(t, srv.Dial)
 				d, err := suite.BeginDuel(suite.Context(t), first, second, "/l")
 				suite.Must(t, err)
 				time.Sleep(after)
 				suite.Must(t, d.First.Err())
 				cut := time.Now()
-				follower.CutFromLeader(true)
+				follower.CutFromLeader()
 				lost := <-d.Lost
 				d.Lost <- lost
 				if held := lost.Sub(cut); held > suite.VirtualTimeout/2 {
@@ -158,7 +158,7 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 				if margin < suite.VirtualTimeout/4 {
 					t.Errorf("the first holder was out only %v before the second was in", margin)
 				}
-				follower.CutFromLeader(false)
+				follower.RejoinLeader()
 				suite.LockAndUnlock(t, zksync.NewMutex(first, "/l"))
 			})
 		})
@@ -171,7 +171,7 @@ func TestFollowerCutFromItsLeader(t *testing.T) {
 func TestHeldUpOnItsWayOut(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
-		member := srv.Member()
+		member := srv.AddMember()
 		told, on := make(chan struct{}), make(chan struct{})
 		var stop sync.Once
 		s := z.Via(t, member.Dial, zksync.WithTracer(&zksync.Tracer{Blocked: func(context.Context, zksync.Peer) {
@@ -185,7 +185,7 @@ func TestHeldUpOnItsWayOut(t *testing.T) {
 		suite.Receive(t, told)
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Eventually(t, "it is granted", func() bool { return s.Stats().Held == 1 })
-		member.Blackhole(true, true)
+		member.Blackhole()
 		h, err = zksync.NewMutex(other, "/l").Hold(suite.Context(t)) // when the session is over
 		suite.Must(t, err)
 		close(on)

@@ -28,7 +28,7 @@ func TestLaggingFollower(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
-				follower := srv.Member()
+				follower := srv.AddMember()
 				var moved atomic.Bool
 				s := z.Via(t, func(network, addr string, timeout time.Duration) (net.Conn, error) {
 					if moved.Load() {
@@ -38,7 +38,7 @@ func TestLaggingFollower(t *testing.T) {
 				})
 				m := zksync.NewMutex(s, "/l")
 				suite.LockAndUnlock(t, m)
-				follower.LagUntilSync(true)
+				follower.LagUntilSync()
 				srv.ResetRequests()
 				srv.DropReply(suite.Once(func(r zktest.Request) bool {
 					moved.Store(moved.Load() || r.Op == "create")

@@ -97,13 +97,13 @@ func TestBlockerHeardOfFirst(t *testing.T) {
 			}
 			return suite.TapPass
 		})
-		srv.Refuse(true)
+		srv.Refuse()
 		srv.Disconnect(b.ID())
 		_, err = c.Conn().Multi(&zk.DeleteRequest{Path: own, Version: -1}, &zk.DeleteRequest{Path: h.Node(), Version: -1})
 		suite.Must(t, err)
 		g := suite.Receive(t, third)
 		suite.Must(t, g.Err)
-		srv.Refuse(false)
+		srv.Accept()
 		time.Sleep(time.Second)
 		select {
 		case g2 := <-second:

@@ -14,7 +14,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The predecessor goes between the listing and the watch.
@@ -32,11 +32,11 @@ func TestGoneBeforeTheWatch(t *testing.T) {
 			blocker, err := zksync.NewMutex(z.Dial(t), p).Hold(suite.Context(t))
 			suite.Must(t, err)
 			var once sync.Once
-			proxy.SetHook(func(f zktest.Frame) zktest.Action {
+			proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if f.FromServer && strings.HasPrefix(f.Op, "getChildren") && strings.Contains(string(f.Payload), "-lock-") {
 					once.Do(func() { blocker.Release(suite.Context(t)) })
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			release, err := call.Take(suite.Context(t), m)
 			suite.Must(t, err)
@@ -197,11 +197,11 @@ func TestNoWatchOnWhatIsGone(t *testing.T) {
 			blocker, err := zksync.NewMutex(z.Dial(t), p).Hold(suite.Context(t))
 			suite.Must(t, err)
 			var once sync.Once
-			proxy.SetHook(func(f zktest.Frame) zktest.Action {
+			proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 				if f.FromServer && strings.HasPrefix(f.Op, "getChildren") {
 					once.Do(func() { blocker.Release(suite.Context(t)) }) // gone when it is asked for
 				}
-				return zktest.Pass
+				return ensemble.Pass
 			})
 			h, err := m.Hold(suite.Context(t))
 			suite.Must(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // The client's event channel keeps six events and drops the others. We hear of
@@ -65,9 +65,9 @@ func TestWatchesSetAgainLoseNoEvent(t *testing.T) {
 		var wrong, sets atomic.Int32
 		var mu sync.Mutex
 		seen := make(map[int64]uint64) // lastZxidSeen of the connect request, by connection
-		p.SetHook(func(f zktest.Frame) zktest.Action {
+		p.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if f.FromServer {
-				return zktest.Pass
+				return ensemble.Pass
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -80,7 +80,7 @@ func TestWatchesSetAgainLoseNoEvent(t *testing.T) {
 					wrong.Add(1)
 				}
 			}
-			return zktest.Pass
+			return ensemble.Pass
 		})
 		events := make([]<-chan zk.Event, n)
 		c := s.Conn()

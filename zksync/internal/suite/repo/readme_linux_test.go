@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // readmeVersion is the version under which the working tree is published for
@@ -31,7 +31,7 @@ const readmeVersion = "v0.1.0"
 // package is there.
 func TestReadmeCommands(t *testing.T) {
 	suite.Long(t)
-	in, err := zktest.FindZooKeeper()
+	in, err := ensemble.Find()
 	suite.NeedReal(t, err)
 	if in.Home != "/usr/share/java" {
 		t.Skip("the README's server is Debian's, and ZOOKEEPER_HOME names another")

@@ -68,9 +68,9 @@ func exampleText(t *testing.T) map[string][2]string {
 }
 
 // isTested reports whether each function of text is one of the tests and helpers
-// that package zktest shows.
+// that package zksynctest shows.
 func isTested(t *testing.T, text string) bool {
-	src, err := os.ReadFile("zksync/zktest/server_example_test.go")
+	src, err := os.ReadFile("zksync/zksynctest/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestReadmeCode(t *testing.T) {
 		}
 		if name == "" {
 			if !isTested(t, b.text) {
-				t.Errorf("README.md:%d is not the text of an example, or of a test of package zktest", b.line)
+				t.Errorf("README.md:%d is not the text of an example, or of a test of package zksynctest", b.line)
 			}
 			continue
 		}

@@ -49,7 +49,7 @@ func (w *world) inflict(f fault) {
 	}
 	heal := func(m *zktest.Member) {
 		m.Heal()
-		m.Latency(w.latency)
+		m.Jitter(w.latency)
 	}
 	switch f.kind {
 	case "expire":
@@ -59,17 +59,17 @@ func (w *world) inflict(f fault) {
 		}
 	case "disconnect":
 		for _, m := range some {
-			m.Disconnect(0)
+			m.DisconnectAll()
 		}
 	case "deaf":
-		during(func(m *zktest.Member) { m.Blackhole(true, false) }, heal)
+		during(func(m *zktest.Member) { m.Blackhole(zktest.ToServer) }, heal)
 	case "mute":
-		during(func(m *zktest.Member) { m.Blackhole(false, true) }, heal)
+		during(func(m *zktest.Member) { m.Blackhole(zktest.ToClient) }, heal)
 	case "blackhole":
 		some = p.members[:]
-		during(func(m *zktest.Member) { m.Blackhole(true, true) }, heal)
+		during(func(m *zktest.Member) { m.Blackhole() }, heal)
 	case "away":
-		during(func(m *zktest.Member) { m.Refuse(true); m.Disconnect(0) }, heal)
+		during(func(m *zktest.Member) { m.Refuse(); m.DisconnectAll() }, heal)
 	case "hang":
 		// A proxy that keeps one dial waiting for longer than was asked for.
 		until := make(chan struct{})
@@ -93,26 +93,30 @@ func (w *world) inflict(f fault) {
 		// The answer to a create, or to the transaction of a Multi, is lost, and the
 		// other members lag.
 		for _, m := range p.members {
-			m.LagUntilSync(true)
+			m.LagUntilSync()
 		}
 		w.lose(p, []string{"create", "create", "multi", "create"}[f.n%4])
 		time.Sleep(f.lasts)
 		for _, m := range p.members {
-			m.LagUntilSync(false)
+			m.CatchUp()
 		}
 	case "delay":
 		during(func(m *zktest.Member) { m.Delay(time.Duration(f.n%300) * time.Millisecond) }, heal)
 	case "lag":
-		during(func(m *zktest.Member) { m.LagUntilSync(true) }, func(m *zktest.Member) { m.LagUntilSync(false) })
+		during(func(m *zktest.Member) { m.LagUntilSync() }, func(m *zktest.Member) { m.CatchUp() })
 	case "cut":
-		during(func(m *zktest.Member) { m.CutFromLeader(true) }, func(m *zktest.Member) { m.CutFromLeader(false) })
+		during(func(m *zktest.Member) { m.CutFromLeader() }, func(m *zktest.Member) { m.RejoinLeader() })
 	case "restart", "renew":
 		if f.kind == "renew" {
 			for _, s := range w.slots {
 				w.take(s.now().name)
 			}
 		}
-		w.srv.Restart(f.kind == "restart")
+		if f.kind == "restart" {
+			w.srv.Restart()
+		} else {
+			w.srv.RestartExpired()
+		}
 	case "break":
 		w.breakSome(path, f.n)
 	case "sequence":

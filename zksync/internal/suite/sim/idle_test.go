@@ -154,7 +154,7 @@ func (w *world) left() string {
 	for _, s := range w.srv.Sessions() {
 		live[s.ID] = true
 	}
-	for _, x := range w.srv.WatchList() {
+	for _, x := range w.srv.Watches() {
 		if live[x.Session] { // of a crashed one a connection may stand for good
 			return "a watch on " + x.Path
 		}

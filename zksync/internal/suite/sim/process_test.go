@@ -53,8 +53,8 @@ type process struct {
 func (w *world) launch(slot, n int) *process {
 	p := &process{w: w, slot: slot, name: fmt.Sprintf("p%d.%d", slot, n)}
 	for i := range p.members {
-		p.members[i] = w.srv.Member()
-		p.members[i].Latency(w.latency)
+		p.members[i] = w.srv.AddMember()
+		p.members[i].Jitter(w.latency)
 	}
 	w.mu.Lock()
 	w.procs[p.name] = p
@@ -195,7 +195,7 @@ func (p *process) vanish() {
 	}
 	w.mu.Unlock()
 	for _, m := range p.members {
-		m.Refuse(true)
-		m.Blackhole(true, true)
+		m.Refuse()
+		m.Blackhole()
 	}
 }

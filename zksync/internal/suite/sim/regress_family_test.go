@@ -28,7 +28,7 @@ func TestCloseBesideAPartGivenBack(t *testing.T) {
 		if err := sem.Acquire(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
-		member.Blackhole(true, true)
+		member.Blackhole()
 		go sem.Release(1)
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
@@ -91,7 +91,7 @@ func TestMultiBrokenWhileLookedFor(t *testing.T) {
 		second.Unlock()
 		s, member := dialTo(t, srv)
 		defer s.Close()
-		member.Latency(20 * time.Millisecond)
+		member.Jitter(20 * time.Millisecond)
 		var lost, looked atomic.Bool
 		member.DropReply(func(r zktest.Request) bool {
 			return r.Op == "multi" && lost.CompareAndSwap(false, true)
@@ -138,7 +138,7 @@ func multiSeenInParts(t *testing.T, seed uint64) {
 	defer s.Close()
 	other, _ := dialTo(t, srv)
 	defer other.Close()
-	member.Latency(20 * time.Millisecond)
+	member.Jitter(20 * time.Millisecond)
 	broken := ""
 	member.DropRequest(func(r zktest.Request) bool {
 		if broken != "" || !strings.HasPrefix(r.Op, "getChildren") || !slices.Contains(r.Paths, "/b") {

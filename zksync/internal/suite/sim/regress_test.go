@@ -21,7 +21,7 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
-		member := srv.Member()
+		member := srv.AddMember()
 		dial := func(d zk.Dialer) *zksync.Session {
 			s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, suite.WithDialer(d))
 			if err != nil {
@@ -45,14 +45,14 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 			next <- h
 		}()
 		time.Sleep(time.Second)
-		member.Refuse(true)
+		member.Refuse()
 		if !srv.Expire(second.ID()) {
 			t.Fatal("no session to expire")
 		}
 		if err := h.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		member.Refuse(false)
+		member.Accept()
 		h = <-next
 		if _, stat, _ := srv.Get(h.Node()); h.Fence() != stat.Czxid {
 			t.Errorf("fence %#x, want its node's %#x", h.Fence(), stat.Czxid)
@@ -83,7 +83,7 @@ func TestUnlockWhoseHeirLeaves(t *testing.T) {
 			}
 		}()
 		time.Sleep(time.Second)
-		srv.Blackhole(true, false)
+		srv.Blackhole(zktest.ToServer)
 		time.Sleep(4 * time.Second) // the session is over
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -116,7 +116,7 @@ func TestSessionThatEndedUnheard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv.LagUntilSync(true) // the connection stands on
+		srv.LagUntilSync() // the connection stands on
 		srv.Expire(s.ID())
 		if err := h.Release(t.Context()); !errors.Is(err, zksync.ErrLost) {
 			t.Errorf("Release: %v, want ErrLost", err)
@@ -151,7 +151,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 		elsewhere := make(chan error, 1)
 		go func() { elsewhere <- zksync.NewMutex(other, "/l").LockContext(context.Background()) }()
 		time.Sleep(20 * time.Millisecond)
-		member.LagUntilSync(true) // the connection stands on
+		member.LagUntilSync() // the connection stands on
 		srv.Expire(s.ID())
 		if err := mu.UnlockContext(t.Context()); err != nil {
 			t.Fatalf("Unlock that hands over: %v", err)
@@ -162,7 +162,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 		if err := mu.UnlockContext(t.Context()); !errors.Is(err, zksync.ErrLost) {
 			t.Errorf("Unlock: %v, want ErrLost", err)
 		}
-		member.LagUntilSync(false)
+		member.CatchUp()
 		if err := <-elsewhere; err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
 }
 
 func dialTo(t *testing.T, srv *zktest.Server) (*zksync.Session, *zktest.Member) {
-	member := srv.Member()
+	member := srv.AddMember()
 	s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(member.DialContext),
 		zksync.WithSessionTimeout(timeout), zksync.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {

@@ -76,7 +76,7 @@ func (w *world) run() {
 	for _, p := range w.paths {
 		w.stores[p] = &store{w: w, path: p}
 	}
-	admin, err := zksync.Dial(w.bg, []string{"10.0.0.9"}, zksync.WithDialContext(w.srv.Member().DialContext))
+	admin, err := zksync.Dial(w.bg, []string{"10.0.0.9"}, zksync.WithDialContext(w.srv.AddMember().DialContext))
 	if err != nil {
 		w.wrong("the first session: %v", err)
 		return
