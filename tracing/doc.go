@@ -70,6 +70,7 @@
 // A queue.position of 0 means that the call did not have to wait. Readers that
 // share a node count as one lock held.
 //
-// The package uses OpenTelemetry's API and no SDK. As long as no provider is set,
-// its output is discarded, and it costs little.
+// The package uses OpenTelemetry's API, v1.20.0 or later, and no SDK. As long as no
+// provider is set, its output is discarded, and it costs little. With an SDK before
+// v1.25.0 the spans have no links; zksync.blocked_by.* tells of the call ahead.
 package tracing
