@@ -14,7 +14,7 @@
 //   - [github.com/zklocker/go-zksync/tracing] shows lock waits in OpenTelemetry:
 //     spans, with a link to the holder's span in another process, and metrics.
 //   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs another
-//     command under a lock, and demonstrates a lock.
+//     command under a lock, and demonstrates a lock. It is a module of its own.
 //
 // The examples on this page show the library at work. The examples of each type
 // are on the library's own page.

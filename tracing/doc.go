@@ -70,6 +70,9 @@
 // A queue.position of 0 means that the call did not have to wait. Readers that
 // share a node count as one lock held.
 //
-// The package uses OpenTelemetry's API and no SDK. As long as no provider is set,
-// its output is discarded, and it costs little.
+// The package uses OpenTelemetry's API, v1.20.0 or later, and no SDK. As long as no
+// provider is set, its output is discarded, and it costs little. A program's SDK has
+// v1.20.0 or later. Before v1.25.0 its spans have no links, and only
+// zksync.blocked_by.* tells of the call ahead. Before v1.22.0 the metrics lack the
+// calls whose context has ended.
 package tracing

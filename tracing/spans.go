@@ -78,7 +78,15 @@ func (ad *adapter) blocked(ctx context.Context, p zksync.Peer) {
 		return
 	}
 	c.linked = sc
-	c.span.AddLink(trace.Link{SpanContext: sc, Attributes: append(who(p), blockedBy)})
+	addLink(c.span, trace.Link{SpanContext: sc, Attributes: append(who(p), blockedBy)})
+}
+
+// addLink adds a link to a span that has begun. The spans of an SDK before v1.25.0
+// can't have one.
+func addLink(s trace.Span, l trace.Link) {
+	if s, ok := s.(interface{ AddLink(trace.Link) }); ok {
+		s.AddLink(l)
+	}
 }
 
 // who returns the attributes that describe a peer.
@@ -180,7 +188,7 @@ func (ad *adapter) holdStart(ctx context.Context, a zksync.AcquireInfo) context.
 	if !ad.noHolds {
 		h.Context, h.span = ad.start(c.parent, a, c.set.hold)
 		if h.span.IsRecording() {
-			h.span.AddLink(trace.Link{SpanContext: c.span.SpanContext(), Attributes: acquiredBy})
+			addLink(h.span, trace.Link{SpanContext: c.span.SpanContext(), Attributes: acquiredBy})
 		}
 	}
 	ad.held.Add(h, 1, c.set.add...)
@@ -258,7 +266,7 @@ func (ad *adapter) releaseStart(ctx context.Context, a zksync.AcquireInfo) conte
 	r.c, r.given = c, ctx
 	r.Context, r.span = ad.start(parent, a, c.set.release)
 	if alone && r.span.IsRecording() {
-		r.span.AddLink(trace.Link{SpanContext: c.span.SpanContext(), Attributes: acquiredBy})
+		addLink(r.span, trace.Link{SpanContext: c.span.SpanContext(), Attributes: acquiredBy})
 	}
 	return r
 }

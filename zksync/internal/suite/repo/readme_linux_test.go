@@ -1,11 +1,8 @@
 package repo_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -19,10 +16,6 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
-
-// readmeVersion is the version under which the working tree is published for
-// the README's go get and go install.
-const readmeVersion = "v0.1.0"
 
 // TestReadmeCommands runs the README's commands in one shell, as a reader
 // would, and compares what they print, numbers aside. Three things differ from
@@ -60,6 +53,9 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("README.md:%s prints\n%s\nand the README says\n%s", name, got, want)
 		}
 	}
+	if _, found := outputs["latest"]; !found {
+		t.Errorf("the README does not install the command with: %s", latest)
+	}
 	help := outputs["help"]
 	for _, b := range blocks {
 		if b.isHelp() && !strings.Contains(help, b.text) {
@@ -77,6 +73,9 @@ func sketch(text string) string {
 	drawn := regexp.MustCompile(`[ .#~X!\d]+`)
 	return strings.ReplaceAll(drawn.ReplaceAllString(text, " "), "holds\n", "hold\n")
 }
+
+// latest installs the command without a clone.
+const latest = "go install " + commandModule + "@latest"
 
 // readmeScript returns the commands, each block with a line before it that says
 // which it is, and what those blocks should print that are followed by output.
@@ -108,6 +107,9 @@ func readmeScript(t *testing.T, blocks []block) (script string, wants map[string
 			wants[name] = blocks[i+1].text
 		}
 	}
+	if text, _ := readme(t); strings.Contains(text, "`"+latest+"`") {
+		b.WriteString("echo '==> latest'\n(cd; GOBIN=\"$HOME/latest\" " + latest + "; latest/zksync run --help)\n")
+	}
 	b.WriteString("echo '==> help'\nzksync run --help\n")
 	return b.String(), wants
 }
@@ -131,7 +133,7 @@ func runScript(t *testing.T, script string) string {
 		"GOCACHE="+env["GOCACHE"], "GOMODCACHE="+filepath.Join(home, "mod"),
 		// Nothing from the network: what the tests were built from is enough.
 		"GOPROXY=file://"+proxy+",file://"+env["GOMODCACHE"]+"/cache/download", "GOSUMDB=off",
-		"GOFLAGS="+env["GOFLAGS"]+" -modcacherw -buildvcs=false", "GOWORK=off", "GOTOOLCHAIN=local",
+		"GOFLAGS="+env["GOFLAGS"]+" -modcacherw -buildvcs=false", "GOWORK=", "GOTOOLCHAIN=local",
 		"ZKSYNC_SERVERS=", "ZKSYNC_AUTH=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, held, err := os.Pipe()
@@ -168,44 +170,6 @@ func runScript(t *testing.T, script string) string {
 		t.Fatalf("the README's commands: %v\n%s\n%s", err, out, messages)
 	}
 	return string(out)
-}
-
-// publish makes a module proxy of the working tree, in files.
-func publish(t *testing.T, dir string) {
-	t.Helper()
-	at := filepath.Join(dir, module, "@v")
-	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var archive bytes.Buffer
-	z := zip.NewWriter(&archive)
-	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != ".":
-			return fs.SkipDir
-		case !d.Type().IsRegular(), strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		w, err := z.Create(module + "@" + readmeVersion + "/" + filepath.ToSlash(path))
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		return err
-	})
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(at, "list"), readmeVersion+"\n")
-	writeFile(t, filepath.Join(at, readmeVersion+".info"), `{"Version":"`+readmeVersion+`"}`)
-	writeFile(t, filepath.Join(at, readmeVersion+".mod"), string(mod))
-	writeFile(t, filepath.Join(at, readmeVersion+".zip"), archive.String())
 }
 
 func goEnv(t *testing.T, names ...string) map[string]string {

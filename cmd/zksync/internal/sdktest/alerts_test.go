@@ -1,8 +1,9 @@
-package tracing_test
+package sdktest_test
 
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -73,8 +74,8 @@ func TestAlertsNameWhatThereIs(t *testing.T) {
 		ok(t, s.Ping(context.Background()))
 		synctest.Wait() // the session's events are reported beside its calls
 		there := r.prometheus(t)
-		for _, file := range []string{"alerts.yml", "../README.md"} {
-			text, err := os.ReadFile(file)
+		for _, file := range []string{"tracing/alerts.yml", "README.md"} {
+			text, err := os.ReadFile(filepath.Join("../../../..", file))
 			ok(t, err)
 			for _, name := range regexp.MustCompile(`\bzksync_(lock|session|cleanup)_\w+`).FindAllString(string(text), -1) {
 				if !there[name] && name != "zksync_lock_name" {

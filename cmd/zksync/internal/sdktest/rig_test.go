@@ -1,4 +1,4 @@
-package tracing_test
+package sdktest_test
 
 import (
 	"context"

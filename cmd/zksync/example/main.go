@@ -1,8 +1,8 @@
 // Command example shows the trace of a lock: two processes want it, the second
 // waits for the first, and its span has a link to that of the first.
 //
-//	go run ./tracing/example          draws the spans of both processes
-//	go run ./tracing/example -json    prints them, as OpenTelemetry's exporter does
+//	go run ./cmd/zksync/example          draws the spans of both processes
+//	go run ./cmd/zksync/example -json    prints them, as OpenTelemetry's exporter does
 //
 // It has a ZooKeeper of its own, unless -servers names another.
 package main
