@@ -107,6 +107,9 @@ func (o *told) one(t *testing.T, what string, call func() error, want zksync.Acq
 		t.Fatalf("%s: told of %d calls and %d holds, and %d calls have not ended; %v", what, len(o.calls), o.holds, len(o.open), o.wrong)
 	}
 	c := o.calls[0]
+	if want.Mode == zksync.ModeMulti {
+		want.Paths = strings.Split(want.Path, ",")
+	}
 	if !reflect.DeepEqual(c.AcquireInfo, want) {
 		t.Errorf("%s: told of %+v, want %+v", what, c.AcquireInfo, want)
 	}
