@@ -21,24 +21,9 @@ var embedded = sync.OnceValue(func() *zktest.Server {
 
 func exampleServers() []string { return []string{embedded().Addr()} }
 
-// A lock that is used as a sync.Mutex is.
-func Example() {
-	s, err := zksync.Dial(context.Background(), exampleServers())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-
-	mu := zksync.NewMutex(s, "/locks/orders")
-	mu.Lock() // waits for whoever has it, here or on another machine
-	fmt.Println("it is ours")
-	mu.Unlock()
-	// Output: it is ours
-}
-
 // Work under a lock, with a context that ends when the lock is lost, and a fence
 // that keeps late writes out.
-func Example_do() {
+func Example() {
 	ctx := context.Background()
 	s, err := zksync.Dial(ctx, exampleServers())
 	if err != nil {
@@ -62,6 +47,21 @@ func Example_do() {
 	})
 	fmt.Println(balance, err)
 	// Output: 900 <nil>
+}
+
+// A lock that is used as a sync.Mutex is.
+func Example_lock() {
+	s, err := zksync.Dial(context.Background(), exampleServers())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	mu := zksync.NewMutex(s, "/locks/orders")
+	mu.Lock() // waits for whoever has it, here or on another machine
+	fmt.Println("it is ours")
+	mu.Unlock()
+	// Output: it is ours
 }
 
 // A wait that has an end. The error says where in line the call stood, and

@@ -3,9 +3,25 @@
 //
 //	s, err := zksync.Dial(ctx, []string{"zk1:2181", "zk2:2181", "zk3:2181"})
 //	...
+//	defer s.Close()
+//
 //	mu := zksync.NewMutex(s, "/locks/orders")
+//	err = mu.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
+//		return charge(ctx, order, h.Fence()) // ctx ends when the lock is lost
+//	})
+//
+// Lock and Unlock work as in package sync, without a fence, and report no loss:
+//
 //	mu.Lock()
 //	defer mu.Unlock()
+//
+// Between goroutines of one session, Lock passes without a request. Do makes a new
+// node for each call, because each call has a fence of its own: a node has one fence,
+// and two holders with the same fence could not be told apart.
+//
+// [Session.Close] ends every wait. A goroutine that waits in Lock then panics, because
+// Lock has no error to return. A program with such goroutines calls [Session.Shutdown]
+// first, which lets them finish, or uses LockContext in them.
 //
 // A [Session] is the program's connection to ZooKeeper. One session is enough for
 // a process. A lock belongs to a path: all programs that name the same path share
