@@ -562,10 +562,12 @@
 //   - the name of a lock's node: _c_, a UUID with dashes, a word, and ZooKeeper's
 //     number. The words are -lock-, -__WRIT__, -__READ__ and, for permits,
 //     -permit-<weight>of<limit>-;
-//   - the data of that node, version 1: at most 256 bytes of JSON,
+//   - the data of that node, version 1: at most 512 bytes of JSON,
 //     {"v":1,"id":...,"host":...,"pid":...,"owner":{"id":...,"name":...},"tp":...},
-//     each text of at most 40 bytes but tp, a W3C traceparent, and each field
-//     left out when it is empty. Session.Revoke adds "revoke":true as the last.
+//     each field left out when it is empty. The session's identity has at most 128
+//     bytes, host and owner's name 64 each, escapes included; of a longer text the
+//     end is kept. tp is a W3C traceparent. Session.Revoke adds "revoke":true as
+//     the last. A reader accepts longer texts and more fields than these.
 //     [WithoutNodeInfo] publishes nothing. The data is for people: no lock decides
 //     by it, and data of any other kind is fine.
 package zksync

@@ -160,8 +160,9 @@ func WithTracer(t *Tracer) Option {
 }
 
 // WithIdentity sets the name that the session's lock nodes publish for those who wait
-// behind them, for example the name of a pod. The default is host:pid. The name is
-// cut at 40 bytes.
+// behind them, for example the name of a pod. The default is host:pid. Of a name that
+// is longer than 128 bytes the last 128 are published, because the names of replicas
+// differ at the end.
 func WithIdentity(id string) Option {
 	return optionFunc(func(c *config) error {
 		if id == "" {
