@@ -103,7 +103,7 @@ func TestLongerPayloadIsRead(t *testing.T) {
 		ctx, p, c := suite.Context(t), z.Path(t), z.Raw(t)
 		id := strings.Repeat("i", 1000)
 		suite.MakePath(t, c, p)
-		node := suite.Plant(t, c, p+"/_c_00000000-0000-0000-0000-000000000000-lock-", fmt.Sprintf(`{"v":1,"id":%q,"more":[1]}`, id), zk.FlagEphemeral|zk.FlagSequence)
+		node := suite.Plant(t, c, p+"/_c_80000000-0000-8000-8000-000000000001-lock-", fmt.Sprintf(`{"v":1,"id":%q,"more":[1]}`, id), zk.FlagEphemeral|zk.FlagSequence)
 		s := z.Dial(t)
 		suite.Must(t, s.Revoke(ctx, node))
 		q, err := s.Inspect(ctx, p)
