@@ -5,6 +5,33 @@ import (
 	"errors"
 )
 
+// do waits for the lock with the call c, and runs fn under it. ran reports whether fn was
+// called.
+func (m *Mutex) do(ctx context.Context, op string, c *call, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	m.check()
+	o := m.owner(ctx)
+	if o.IsZero() {
+		o = NewOwner("")
+		o.private = true
+	}
+	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
+	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
+		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
+	}
+	if err := m.acquire(ctx, op, c); err != nil {
+		return false, err
+	}
+	return true, m.work(ctx, c.hold, fn)
+}
+
+// tried turns the refusal of a TryDo into no error.
+func tried(ran bool, err error) (bool, error) {
+	if !ran && errors.Is(err, ErrBusy) {
+		return false, nil
+	}
+	return ran, err
+}
+
 // work runs fn under a hold, and gives it back.
 func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) (err error) {
 	defer func() { // also when fn panics or ends its goroutine
@@ -18,25 +45,40 @@ func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, 
 		}
 		err = join(err, rerr)
 	}()
-	ctx = h.Context(ctx)
 	if m.cfg.revocable {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		select {
-		case <-h.Revoked():
-			cancel(ErrRevoked)
-		default:
-			go func() {
-				select {
-				case <-h.Revoked():
-					cancel(ErrRevoked)
-				case <-ctx.Done():
-				}
-			}()
-		}
+		return m.revocably(h.Context(ctx), h, fn)
 	}
-	return fn(ctx, h)
+	return fn(h.Context(ctx), h)
+}
+
+// revocably runs fn with a context that ends also when the lock is asked back. An error
+// that fn returns then tells so.
+func (m *Mutex) revocably(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	revoked := h.named("hold", ErrRevoked)
+	select {
+	case <-h.Revoked():
+		cancel(revoked)
+	default:
+		go func() {
+			select {
+			case <-h.Revoked():
+				cancel(revoked)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err := fn(ctx, h)
+	if err == nil || errors.Is(err, ErrRevoked) {
+		return err
+	}
+	select {
+	case <-h.Revoked():
+		return join(err, revoked)
+	default:
+		return err
+	}
 }
 
 // join adds the error of a clean-up to the error that caused it, which comes

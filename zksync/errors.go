@@ -39,7 +39,8 @@ var (
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
 	// ErrRevoked is returned by context.Cause for the context of a Do, if the
-	// lock has WithRevocable and somebody has asked for it.
+	// lock has WithRevocable and somebody has asked for it. Do joins it with the
+	// error that its function returns then.
 	ErrRevoked = errors.New("zksync: lock asked back")
 
 	// ErrSequenceExhausted is returned when the sequence numbers below the

@@ -64,10 +64,16 @@ type Locker interface {
 	// Do holds the lock while fn runs. fn's context ends with ctx, and with the
 	// loss of the lock. Lock calls that carry this context enter the same lock
 	// again, and no other. Do returns fn's error, joined with ErrLost if the lock
-	// was lost, whatever fn returned. If the lock can't be had, Do returns that
+	// was lost, whatever fn returned; see also WithRevocable. If the lock can't be had, Do returns that
 	// error, and fn does not run. If fn panics, the lock is released first. Do
 	// waits for the confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
+
+	// TryDo is Do without a wait for the lock. It reports whether fn ran: false
+	// without an error means that somebody else has the lock. It waits for an
+	// answer, and for a connection, until ctx is done. If fn ran, the error is
+	// one of Do's.
+	TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error)
 
 	// As returns the same lock for one owner: calls on it enter a lock again
 	// that the owner holds, and unlocks release it level by level. A lost lock
@@ -120,4 +126,8 @@ func (w *owned) sealed()                                    {}
 
 func (w *owned) Do(ctx context.Context, fn func(context.Context, *Hold) error) error {
 	return w.m.Do(w.in(ctx), fn)
+}
+
+func (w *owned) TryDo(ctx context.Context, fn func(context.Context, *Hold) error) (bool, error) {
+	return w.m.TryDo(w.in(ctx), fn)
 }

@@ -191,26 +191,25 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 // same lock again, and no other.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
-// returned. If the lock can't be had, fn does not run, and the error is one of
-// LockContext's; nothing is left behind. If fn panics the lock is released first. Do
-// waits at most a third of the session timeout for the confirmation of the release;
-// after that the deletion goes on in the background, and that is no error.
+// returned. With WithRevocable an error of fn is also joined with ErrRevoked if the lock
+// was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
+// does not run, and the error is one of LockContext's; nothing is left behind. If fn
+// panics the lock is released first. Do waits at most a third of the session timeout for
+// the confirmation of the release; after that the deletion goes on in the background, and
+// that is no error.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
-	m.check()
-	o := m.owner(ctx)
-	c := holdCall()
-	if o.IsZero() {
-		o = NewOwner("")
-		o.private = true
-	}
-	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
-	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
-		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
-	}
-	if err := m.acquire(ctx, "do", c); err != nil {
-		return err
-	}
-	return m.work(ctx, c.hold, fn)
+	_, err := m.do(ctx, "lock", holdCall(), fn)
+	return err
+}
+
+// TryDo runs fn under the lock as Do does, if nobody holds the lock or waits for it, and
+// reports whether fn ran: false without an error means that somebody else has the lock.
+// It waits for a connection and for answers, until ctx is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind, as with TryHold.
+func (m *Mutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	return tried(m.do(ctx, "try", holdCall().tries(), fn))
 }
 
 // As returns the lock for one owner. Calls on it enter the lock again if o holds it,

@@ -271,7 +271,8 @@ func WithKazooQueue() LockOption {
 }
 
 // WithRevocable ends the context that Do passes to its function, with the cause
-// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke.
+// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke. If the
+// function then returns an error, Do joins ErrRevoked with it.
 func WithRevocable() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

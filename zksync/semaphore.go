@@ -143,17 +143,34 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 // WithRevocable when they are asked back.
 //
 // Do returns fn's error, joined with ErrLost if the permits were lost, whatever fn
-// returned. If they can't be had, fn does not run, and the error is one of Hold's;
+// returned. With WithRevocable an error of fn is also joined with ErrRevoked if they were
+// asked back; nil stays nil. If they can't be had, fn does not run, and the error is one of Hold's;
 // nothing is left behind. If fn panics the permits are released first. Do waits at
 // most a third of the session timeout for the confirmation of the release; after that
 // the deletion goes on in the background, and that is no error. It panics if n is
 // negative.
 func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) error {
-	c := holdCall()
-	if err := sem.acquire(ctx, "do", c, n); err != nil {
-		return err
+	_, err := sem.do(ctx, "lock", holdCall(), n, fn)
+	return err
+}
+
+// TryDo runs fn with n permits as Do does, if they are free and nobody waits, and reports
+// whether fn ran: false without an error means that others have them. It waits for a
+// connection and for answers, until ctx is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind. It panics if n is negative.
+func (sem *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	return tried(sem.do(ctx, "try", holdCall().tries(), n, fn))
+}
+
+// do waits for n permits with the call c, and runs fn with them. ran reports whether fn
+// was called.
+func (sem *Semaphore) do(ctx context.Context, op string, c *call, n int64, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	if err := sem.acquire(ctx, op, c, n); err != nil {
+		return false, err
 	}
-	return sem.m.work(ctx, c.hold, fn)
+	return true, sem.m.work(ctx, c.hold, fn)
 }
 
 func (sem *Semaphore) acquire(ctx context.Context, op string, c *call, n int64) error {
