@@ -85,7 +85,12 @@ func (m *Mutex) outcome(op string, c *call, err error) error {
 		return nil
 	}
 	c.hold = nil
-	return &Error{Op: op, Path: m.path, Node: c.Node, Position: c.Position, Err: err}
+	e := &Error{Op: op, Path: m.path, Node: c.Node, Position: c.Position, Err: err}
+	if b := c.Behind(); b != nil {
+		p := c.peer(*b)
+		p.Position, e.Peer = c.Position, &p
+	}
+	return e
 }
 
 // traced acquires the lock and tells the tracer of it. A panic of the tracer's
@@ -209,7 +214,10 @@ func (c *call) result() Result {
 }
 
 // Blocked passes on to the tracer whom the call waits for.
-func (c *call) Blocked(b local.Peer) {
+func (c *call) Blocked(b local.Peer) { c.s.cfg.tracer.Blocked(c.ctx, c.peer(b)) }
+
+// peer is what the program sees of whom the call waits for.
+func (c *call) peer(b local.Peer) Peer {
 	s := c.s
 	p := Peer{Node: b.Path, Position: b.Place, Local: b.Local, Session: b.Stat.EphemeralOwner,
 		Persistent: b.Stat.Ctime != 0 && b.Stat.EphemeralOwner == 0, Since: b.Since}
@@ -224,5 +232,5 @@ func (c *call) Blocked(b local.Peer) {
 		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
 		p.OwnerID, p.OwnerName, p.TraceParent = o.Name.OwnerID, o.Name.Owner, b.Trace
 	}
-	s.cfg.tracer.Blocked(c.ctx, p)
+	return p
 }

@@ -352,7 +352,7 @@
 //   - digest, a user with a password: WithAuth("digest", "user:password"). The
 //     access list names the user and a hash (zk.DigestACL). ZooKeeper has no
 //     list of users: a wrong password makes another user. So Dial succeeds, and
-//     the lock fails with zk.ErrNoAuth. The password travels in clear text at
+//     the lock fails with [ErrNoAuth]. The password travels in clear text at
 //     each connection: use TLS.
 //   - x509, the subject of the client's certificate, with [WithTLS]:
 //     zk.ACL{Scheme: "x509", ID: "CN=orders,O=Example", Perms: zk.PermAll}.

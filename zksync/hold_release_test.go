@@ -68,44 +68,44 @@ func TestReleaseWithTheHoldsOwnContext(t *testing.T) {
 func TestReleaseWithTheHoldsOwnContextIsBounded(t *testing.T) {
 	const third = suite.VirtualTimeout / 3
 	background := context.Background()
+	within := func(t *testing.T, ctx context.Context, d time.Duration) context.Context {
+		ctx, cancel := context.WithTimeoutCause(ctx, d, suite.ErrCause)
+		t.Cleanup(cancel)
+		return ctx
+	}
 	for name, tt := range map[string]struct {
-		take func(h *zksync.Hold) context.Context
+		take func(t *testing.T, h *zksync.Hold) context.Context
 		want time.Duration
 		is   []error
 	}{
-		"nothing else": {func(h *zksync.Hold) context.Context { return h.Context(background) },
+		"nothing else": {func(t *testing.T, h *zksync.Hold) context.Context { return h.Context(background) },
 			third, []error{context.DeadlineExceeded}},
-		"its own deadline": {func(h *zksync.Hold) context.Context {
-			ctx, _ := context.WithTimeout(h.Context(background), time.Second)
-			return ctx
+		"its own deadline": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return within(t, h.Context(background), time.Second)
 		}, time.Second, []error{context.DeadlineExceeded}},
-		"a deadline that is later": {func(h *zksync.Hold) context.Context {
-			ctx, _ := context.WithTimeout(h.Context(background), third+time.Second)
-			return ctx
+		"a deadline that is later": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return within(t, h.Context(background), third+time.Second)
 		}, third, []error{context.DeadlineExceeded}},
-		"the parent's deadline": {func(h *zksync.Hold) context.Context {
-			ctx, _ := context.WithTimeoutCause(background, time.Second, suite.ErrCause)
-			return h.Context(h.Context(ctx))
+		"the parent's deadline": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return h.Context(h.Context(within(t, background, time.Second)))
 		}, time.Second, []error{context.DeadlineExceeded, suite.ErrCause}},
-		"the parent's cancellation": {func(h *zksync.Hold) context.Context {
+		"the parent's cancellation": {func(t *testing.T, h *zksync.Hold) context.Context {
 			ctx, cancel := context.WithCancelCause(background)
 			time.AfterFunc(time.Second, func() { cancel(suite.ErrCause) })
 			return context.WithValue(h.Context(ctx), keyed{}, 1)
 		}, time.Second, []error{context.Canceled, suite.ErrCause}},
-		"the parent's end before": {func(h *zksync.Hold) context.Context { return h.Context(suite.DoneContext()) },
+		"the parent's end before": {func(t *testing.T, h *zksync.Hold) context.Context { return h.Context(suite.DoneContext()) },
 			0, []error{context.Canceled}},
-		"its own end before": {func(h *zksync.Hold) context.Context {
+		"its own end before": {func(t *testing.T, h *zksync.Hold) context.Context {
 			ctx, cancel := context.WithCancelCause(h.Context(background))
 			cancel(suite.ErrCause)
 			return ctx
 		}, 0, []error{context.Canceled, suite.ErrCause}},
-		"detached": {func(h *zksync.Hold) context.Context {
-			ctx, _ := context.WithTimeout(context.WithoutCancel(h.Context(suite.DoneContext())), third+time.Second)
-			return ctx
+		"detached": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return within(t, context.WithoutCancel(h.Context(suite.DoneContext())), third+time.Second)
 		}, third + time.Second, []error{context.DeadlineExceeded}},
-		"another hold's": {func(h *zksync.Hold) context.Context {
-			ctx, _ := context.WithTimeout(background, third+time.Second)
-			return ctx
+		"another context": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return within(t, background, third+time.Second)
 		}, third + time.Second, []error{context.DeadlineExceeded}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestReleaseWithTheHoldsOwnContextIsBounded(t *testing.T) {
 				s := z.Via(t, z.Server.Dial)
 				h, err := zksync.NewMutex(s, z.Path(t)).Hold(suite.Context(t))
 				suite.Must(t, err)
-				ctx := tt.take(h)
+				ctx := tt.take(t, h)
 				z.Server.Blackhole(true, true)
 				start := time.Now()
 				first := suite.Async(func() error { return h.Release(ctx) })

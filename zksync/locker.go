@@ -15,7 +15,7 @@ type Locker interface {
 	// Lock waits until it holds the lock, through disconnects and session
 	// changes, for as long as that takes. It has no error to return: when it can
 	// never hold the lock it panics with an *Error. The error Is ErrClosed when
-	// the session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
+	// the session is closed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth or
 	// another refusal of the servers. For an owner (As) it may also be
 	// ErrDeadlock, or ErrLost when the owner's hold was lost. It is another error
 	// when an option makes no sense, or contradicts that of another value in use

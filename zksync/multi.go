@@ -139,7 +139,7 @@ func (mu *Multi) Path() string { return mu.all().path }
 
 // Lock waits until it holds all locks, through disconnects and session changes, for
 // as long as that takes. When it can never hold them it panics with an *Error, which
-// Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or another refusal
+// Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth or another refusal
 // of the servers, wraps a *SizeError, or tells that the options of the locks make no
 // sense or contradict those of another value in use for a path. Nodes that it has made
 // are deleted then. Unlock releases the locks.
@@ -165,7 +165,7 @@ func (mu *Multi) TryLock() bool { return mu.all().TryLock() }
 // the call enters it again at once.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; it wraps a
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; it wraps a
 // *SizeError if there are too many locks for one transaction; for an owner it Is
 // ErrDeadlock if the owner holds one of the locks, and ErrLost if its hold of the
 // Multi was lost; or it tells that the options make no sense or contradict those of

@@ -43,8 +43,12 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 	return m
 }
 
+// init fills in a lock of a kind. A default of the session that does not apply to the
+// kind is left out; an own option of the lock that does not is its error.
 func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts []LockOption) {
+	s.check()
 	*m = Mutex{s: s, path: path, full: s.cfg.chroot + path, mode: mode, kind: kind, cfg: s.cfg.locks}
+	m.cfg.Foreign = m.cfg.heeded(kind)
 	m.cfg.Permits = kind == znode.Permit
 	for _, p := range [...]string{path, m.full} {
 		if err := znode.ValidPath(p); err != nil {
@@ -53,7 +57,7 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 		}
 	}
 	if m.err = m.cfg.apply(opts); m.err == nil {
-		m.err = m.cfg.heeds(kind)
+		m.err = m.cfg.fits(kind)
 	}
 }
 
@@ -65,7 +69,7 @@ func (m *Mutex) Path() string {
 
 // Lock waits until it holds the lock, through disconnects and session changes, for
 // as long as that takes. When it can never hold the lock it panics with an *Error,
-// which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or another
+// which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth or another
 // refusal of the servers, or tells that the lock's options make no sense or
 // contradict those of another value in use for the path. A node that it has made is
 // deleted then. Unlock releases the lock.
@@ -126,7 +130,7 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // lock, the call enters it again at once.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; for an owner
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; for an owner
 // ErrDeadlock if it would wait for itself, and ErrLost if its hold was lost; or it
 // tells that the options make no sense or contradict those of another value in use
 // for the path. A call that fails leaves nothing behind: a node that can't be deleted

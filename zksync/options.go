@@ -180,10 +180,13 @@ func WithoutNodeInfo() Option {
 }
 
 // WithLockDefaults sets options for every lock of the session. A lock's own options
-// are applied after them.
+// are applied after them. A lock ignores a default that does not apply to its kind, such
+// as WithStrictLimit for a Mutex; given to the lock itself, that is an error.
 func WithLockDefaults(opts ...LockOption) Option {
 	return optionFunc(func(c *config) error {
-		return c.locks.apply(opts)
+		err := c.locks.apply(opts)
+		c.locks.ownStrict, c.locks.ownKazoo = false, false
+		return err
 	})
 }
 
@@ -203,6 +206,10 @@ type lockConfig struct {
 	handoff   int
 	strict    bool
 	revocable bool
+
+	// Options of the lock's own that not every lock has: an error where they don't
+	// apply. Those of WithLockDefaults are left out of account there.
+	ownStrict, ownKazoo bool
 }
 
 func (c *lockConfig) apply(opts []LockOption) error {
@@ -254,20 +261,20 @@ func WithHandoff(n int) LockOption {
 
 // WithStrictLimit makes a Semaphore refuse, with ErrLimitMismatch, to share its path
 // with programs that use another limit. Without it the smallest limit of those in
-// line counts, as a deployment that changes the limit needs. Other locks ignore the
-// option.
+// line counts, as a deployment that changes the limit needs. Given to a lock of another
+// kind, the option makes every use of the lock fail with an *Error.
 func WithStrictLimit() LockOption {
-	return lockOptionFunc(func(c *lockConfig) error { c.strict = true; return nil })
+	return lockOptionFunc(func(c *lockConfig) error { c.strict, c.ownStrict = true, true; return nil })
 }
 
 // WithKazooQueue puts a Mutex, alone or as a part of a Multi, in line under kazoo's
 // name, too, by a second node in the same transaction. kazoo's Lock then respects it
 // unless told to look for other names. Without the option a kazoo program has to
 // pass extra_lock_patterns=["-lock-"]. This library respects kazoo either way.
-// Curator and kazoo never respect each other. The option costs no request. Other
-// locks ignore it.
+// Curator and kazoo never respect each other. The option costs no request. Given to a
+// lock of another kind, it makes every use of the lock fail with an *Error.
 func WithKazooQueue() LockOption {
-	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo = true; return nil })
+	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo, c.ownKazoo = true, true; return nil })
 }
 
 // WithRevocable ends the context that Do passes to its function, with the cause

@@ -63,7 +63,7 @@ func (rw *RWMutex) Path() string { return rw.writer().Path() }
 
 // Lock waits until it holds the lock for writing, through disconnects and session
 // changes, for as long as that takes. When it can never hold the lock it panics with
-// an *Error, which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth
+// an *Error, which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth
 // or another refusal of the servers, or tells that the lock's options make no sense
 // or contradict those of another value in use for the path. A node that it has made is
 // deleted then. Unlock releases the lock.
@@ -89,7 +89,7 @@ func (rw *RWMutex) TryLock() bool { return rw.writer().TryLock() }
 // holds the lock for writing, the call enters it again at once.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; for an owner
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; for an owner
 // ErrDeadlock if it would wait for itself, because it only reads, say, and ErrLost if
 // its hold was lost; or it tells that the options make no sense or contradict those of
 // another value in use for the path. A call that fails leaves nothing behind: a node

@@ -70,7 +70,7 @@ func (sem *Semaphore) Path() string {
 //
 // Every other error is an *Error. It Is ErrClosed after Close or Shutdown,
 // ErrInvalidPath, ErrLimitMismatch with WithStrictLimit, ErrSequenceExhausted,
-// zk.ErrNoAuth or another refusal of the servers, or tells that the options make no
+// ErrNoAuth or another refusal of the servers, or tells that the options make no
 // sense or contradict those of another value in use for the path, or that the session
 // uses the path for a lock, alone or as a part of a Multi (not if n is above the
 // limit). A call that fails takes no permit and leaves nothing behind: a node that
@@ -107,7 +107,7 @@ func (sem *Semaphore) Release(n int64) {
 	}
 	ctx, cancel := sem.m.brief(context.Background())
 	defer cancel()
-	if err := sem.giveBack(ctx, n); errors.Is(err, ErrLost) {
+	if err := sem.giveBack(ctx, n); errors.Is(err, ErrLost) && !closed(err) {
 		sem.m.s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 	}
 }

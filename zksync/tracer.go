@@ -98,7 +98,7 @@ type Acquire struct {
 	Weight int64 // the permits wanted; 0 for a lock
 }
 
-// Peer describes the node that a call waits for. The texts come from that node's
+// Peer describes the node that a call waits for, or has waited for (Error.Peer). The texts come from that node's
 // own data, which any program may have written: don't trust them. Unknown fields
 // are zero. It is a plain value.
 type Peer struct {

@@ -17,6 +17,9 @@ func (l *Lock) abandon(c *Call) {
 	l.mu.Lock()
 	if c.group == nil {
 		l.mu.Unlock()
+		if c.err == nil {
+			c.told = nil // granted: it stood behind nobody any more
+		}
 		if c.err == nil && c.holder != nil { // none of a call for no permits
 			l.Undo(c)
 		}
@@ -32,13 +35,13 @@ func (l *Lock) abandon(c *Call) {
 	}
 }
 
-// note notes where a call stands, with so many calls before its group, for the error that
-// it ends with.
+// note notes where a call stands, with so many calls before its group, and behind whom,
+// for the error that it ends with.
 func (l *Lock) note(c *Call, before int) {
 	if c.Kind == Permit && c.Weight == 0 {
 		return // it stands nowhere
 	}
-	c.Position = l.position(c, before)
+	c.Position, c.told = l.position(c, before), l.before(c)
 	if t := l.ticketFor(c); t != nil {
 		c.Node = t.e.Last()
 	}

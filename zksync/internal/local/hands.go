@@ -132,6 +132,7 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		if t.moving {
 			for _, c := range t.group.calls {
 				c.Position = 1 + l.line.before(t.group)
+				c.told = refusedBy(t, err)
 			}
 		}
 		l.line.failed(t, err)
@@ -139,6 +140,15 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		l.turn(t)
 	}
 	l.finish()
+}
+
+// refusedBy returns whom a ticket stood behind that fails with err; nil if that is not
+// known.
+func refusedBy(t *Ticket, err error) *Peer {
+	if busy := (*queue.BusyError)(nil); errors.As(err, &busy) {
+		return &Peer{Blocker: queue.Blocker{Path: busy.Node}}
+	}
+	return t.peer
 }
 
 // turn tells the line that a ticket's turn has come. Holders that have lost the lock are

@@ -59,7 +59,7 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 			}
 		}
 		if e.order.Try {
-			return waited, ErrBusy
+			return waited, e.busy(e.order.Places[i], line, v)
 		}
 		waited = true
 		if v.Crowd {
