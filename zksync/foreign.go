@@ -77,7 +77,7 @@ func (c *lockConfig) fits(kind znode.Kind) error {
 	switch {
 	case c.ownStrict && kind != znode.Permit:
 		return fmt.Errorf("WithStrictLimit does not go with a lock of mode %q: it is for a Semaphore", modeOf(kind))
-	case c.ownKazoo && kind != znode.Exclusive:
+	case c.ownKazoo && kind == znode.Permit:
 		return fmt.Errorf("WithKazooQueue does not go with a lock of mode %q: it is for a Mutex", modeOf(kind))
 	}
 	for _, f := range c.Foreign {

@@ -26,8 +26,7 @@ type Hold struct {
 	result   error         // of Release; before released is closed
 
 	mu    sync.Mutex
-	ended error                      // guarded by mu; nil while held; of a loss as the program sees it
-	loss  error                      // guarded by mu; the *Error of a loss, made once
+	ended error                      // guarded by mu; nil while held; a loss as the program sees it, made once
 	ends  map[<-chan struct{}]*ender // guarded by mu; of the contexts, by their parents' Done channels
 }
 
@@ -45,17 +44,17 @@ func (h *Hold) check() {
 }
 
 // why returns what the program sees as the end of the hold, for nil, a loss, or
-// context.Canceled. For one loss it returns one *Error.
+// context.Canceled. It makes one *Error for a loss.
 func (h *Hold) why(end error) error {
 	if !errors.Is(end, ErrLost) {
 		return end
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.loss == nil {
-		h.loss = h.named("hold", end)
+	if h.ended == nil {
+		h.ended = h.named("hold", end)
 	}
-	return h.loss
+	return h.ended
 }
 
 // named adds to an error which hold it is about.

@@ -97,8 +97,6 @@ func TestOptionsThatDoNotApply(t *testing.T) {
 			`WithStrictLimit does not go with a lock of mode "mutex": it is for a Semaphore`: zksync.NewMutex(s, p, zksync.WithStrictLimit()),
 			`WithStrictLimit does not go with a lock of mode "write": it is for a Semaphore`: zksync.NewRWMutex(s, p, zksync.WithStrictLimit()),
 			`WithStrictLimit does not go with a lock of mode "read": it is for a Semaphore`:  zksync.NewRWMutex(s, p, zksync.WithStrictLimit()).RLocker(),
-			`WithKazooQueue does not go with a lock of mode "write": it is for a Mutex`:      zksync.NewRWMutex(s, p, zksync.WithKazooQueue()),
-			`WithKazooQueue does not go with a lock of mode "read": it is for a Mutex`:       zksync.NewRWMutex(s, p, zksync.WithKazooQueue()).RLocker(),
 		} {
 			for _, l := range []zksync.Locker{l, zksync.NewMulti(l)} {
 				for _, way := range suite.Calls {

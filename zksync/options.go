@@ -271,8 +271,11 @@ func WithStrictLimit() LockOption {
 // name, too, by a second node in the same transaction. kazoo's Lock then respects it
 // unless told to look for other names. Without the option a kazoo program has to
 // pass extra_lock_patterns=["-lock-"]. This library respects kazoo either way.
-// Curator and kazoo never respect each other. The option costs no request. Given to a
-// lock of another kind, it makes every use of the lock fail with an *Error.
+// Curator and kazoo never respect each other. The option costs no request.
+//
+// An RWMutex accepts the option so that it can be used on one path with a Mutex that has
+// it, and makes no second node. Given to a Semaphore, the option makes every use fail with
+// an *Error.
 func WithKazooQueue() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo, c.ownKazoo = true, true; return nil })
 }
