@@ -5,9 +5,11 @@ import (
 	"errors"
 )
 
-// do waits for the lock with the call c, and runs fn under it. ran reports whether fn was
-// called.
-func (m *Mutex) do(ctx context.Context, op string, c *call, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+// doing returns the context for the Do of a lock, and for the calls in it. It is not
+// inlined, for the stack of those who wait.
+//
+//go:noinline
+func (m *Mutex) doing(ctx context.Context) context.Context {
 	m.check()
 	o := m.owner(ctx)
 	if o.IsZero() {
@@ -18,18 +20,15 @@ func (m *Mutex) do(ctx context.Context, op string, c *call, fn func(ctx context.
 	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
 		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
 	}
-	if err := m.acquire(ctx, op, c); err != nil {
-		return false, err
-	}
-	return true, m.work(ctx, c.hold, fn)
+	return ctx
 }
 
-// tried turns the refusal of a TryDo into no error.
-func tried(ran bool, err error) (bool, error) {
-	if !ran && errors.Is(err, ErrBusy) {
-		return false, nil
+// notBusy returns the error of a TryDo whose function did not run: none for a refusal.
+func notBusy(err error) error {
+	if errors.Is(err, ErrBusy) {
+		return nil
 	}
-	return ran, err
+	return err
 }
 
 // work runs fn under a hold, and gives it back.

@@ -202,8 +202,12 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 // the confirmation of the release; after that the deletion goes on in the background, and
 // that is no error.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
-	_, err := m.do(ctx, "lock", holdCall(), fn)
-	return err
+	ctx = m.doing(ctx)
+	c := holdCall()
+	if err := m.acquire(ctx, "lock", c); err != nil {
+		return err
+	}
+	return m.work(ctx, c.hold, fn)
 }
 
 // TryDo runs fn under the lock as Do does, if nobody holds the lock or waits for it, and
@@ -213,7 +217,12 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 // If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
 // ErrBusy, and nothing is left behind, as with TryHold.
 func (m *Mutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
-	return tried(m.do(ctx, "try", holdCall().tries(), fn))
+	ctx = m.doing(ctx)
+	c := holdCall().tries()
+	if err := m.acquire(ctx, "try", c); err != nil {
+		return false, notBusy(err)
+	}
+	return true, m.work(ctx, c.hold, fn)
 }
 
 // As returns the lock for one owner. Calls on it enter the lock again if o holds it,

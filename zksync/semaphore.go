@@ -150,8 +150,11 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 // the deletion goes on in the background, and that is no error. It panics if n is
 // negative.
 func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) error {
-	_, err := sem.do(ctx, "lock", holdCall(), n, fn)
-	return err
+	c := holdCall()
+	if err := sem.acquire(ctx, "lock", c, n); err != nil {
+		return err
+	}
+	return sem.m.work(ctx, c.hold, fn)
 }
 
 // TryDo runs fn with n permits as Do does, if they are free and nobody waits, and reports
@@ -161,14 +164,9 @@ func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Conte
 // If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
 // ErrBusy, and nothing is left behind. It panics if n is negative.
 func (sem *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
-	return tried(sem.do(ctx, "try", holdCall().tries(), n, fn))
-}
-
-// do waits for n permits with the call c, and runs fn with them. ran reports whether fn
-// was called.
-func (sem *Semaphore) do(ctx context.Context, op string, c *call, n int64, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
-	if err := sem.acquire(ctx, op, c, n); err != nil {
-		return false, err
+	c := holdCall().tries()
+	if err := sem.acquire(ctx, "try", c, n); err != nil {
+		return false, notBusy(err)
 	}
 	return true, sem.m.work(ctx, c.hold, fn)
 }
