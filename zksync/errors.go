@@ -17,7 +17,8 @@ var (
 	// half a session timeout. Somebody else may hold the lock by now.
 	ErrLost = errors.New("zksync: lock lost")
 
-	// ErrBusy is returned by TryHold when somebody else holds the lock.
+	// ErrBusy is returned by TryHold when somebody else holds the lock, or waits for
+	// it. Error.Peer tells who, as far as that is known.
 	ErrBusy = errors.New("zksync: lock held by another")
 
 	// ErrClosed is returned when the session was closed, when it is shutting
@@ -79,7 +80,7 @@ var errClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper clien
 // returns it, wrapped in an [*Error], before it asks ZooKeeper for anything; no node is
 // made.
 //
-// On a session from Dial the limit is 135 KiB, enough for some 500 locks. Their paths,
+// On a session from Dial the limit is 135 KiB, enough for some 300 locks. Their paths,
 // their access list and the data of their nodes count. On a session from NewSession the
 // limit is the servers' default, 1,048,575 bytes (jute.maxbuffer). Use [errors.As] to
 // get a SizeError out of the error of a call.
