@@ -136,7 +136,7 @@ func Example_lossAndFence() {
 	fmt.Println(errors.Is(old.Release(ctx), zksync.ErrLost), next.Release(ctx))
 	// Output:
 	// stored: the first holder's entry
-	// zksync: lock lost: the lock's node was deleted
+	// zksync: hold /locks/ledger: lock lost: the lock's node was deleted
 	// stored: the next holder's entry
 	// refused: the first holder's late entry
 	// true <nil>

@@ -86,7 +86,12 @@ func (m *Mutex) outcome(op string, c *call, err error) error {
 		return nil
 	}
 	c.hold = nil
-	return &Error{Op: op, Path: m.path, Node: c.Node, Position: c.Position, Err: err}
+	e := &Error{Op: op, Path: m.path, Node: c.Node, Position: c.Position, Err: err}
+	if b := c.Behind(); b != nil {
+		p := c.peer(*b)
+		p.Position, e.Peer = c.Position, &p
+	}
+	return e
 }
 
 // traced acquires the lock and tells the tracer of it. A panic of the tracer's
@@ -210,7 +215,10 @@ func (c *call) result() AcquireEndInfo {
 }
 
 // Blocked passes on to the tracer whom the call waits for.
-func (c *call) Blocked(b local.Peer) {
+func (c *call) Blocked(b local.Peer) { c.s.cfg.tracer.Blocked(c.ctx, c.peer(b)) }
+
+// peer is what the program sees of whom the call waits for.
+func (c *call) peer(b local.Peer) Peer {
 	s := c.s
 	name, ok := znode.Parse(path.Base(b.Path))
 	p := Peer{LockNode: newLockNode(b.Path, name), Position: b.Place, Local: b.Local}
@@ -228,5 +236,5 @@ func (c *call) Blocked(b local.Peer) {
 		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
 		p.OwnerID, p.OwnerName, p.TraceParent = o.Name.OwnerID, o.Name.Owner, b.Trace
 	}
-	s.cfg.tracer.Blocked(c.ctx, p)
+	return p
 }

@@ -15,6 +15,7 @@ import (
 // session as Close does. If ctx ends first, Shutdown returns its error; the session
 // still works, but goes on refusing: then Close it, or wait with another Shutdown.
 func (s *Session) Shutdown(ctx context.Context) error {
+	s.check()
 	s.table.Stop(ErrClosed)
 	if s.table.Empty(ctx) {
 		return &Error{Op: "shutdown", Err: ctxErr(ctx)}
@@ -48,6 +49,7 @@ func (s *Session) Shutdown(ctx context.Context) error {
 // each of its functions, because such a function may have called Close. The calls
 // that are left are made afterwards.
 func (s *Session) Close() error {
+	s.check()
 	if s.closing.CompareAndSwap(false, true) {
 		defer close(s.ended)
 		s.result = s.close()

@@ -5,6 +5,32 @@ import (
 	"errors"
 )
 
+// doing returns the context for the Do of a lock, and for the calls in it. It is not
+// inlined, for the stack of those who wait.
+//
+//go:noinline
+func (m *Mutex) doing(ctx context.Context) context.Context {
+	m.check()
+	o := m.owner(ctx)
+	if o.IsZero() {
+		o = NewOwner("")
+		o.private = true
+	}
+	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
+	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
+		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
+	}
+	return ctx
+}
+
+// notBusy returns the error of a TryDo whose function did not run: none for a refusal.
+func notBusy(err error) error {
+	if errors.Is(err, ErrBusy) {
+		return nil
+	}
+	return err
+}
+
 // work runs fn under a hold, and gives it back.
 func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) (err error) {
 	defer func() { // also when fn panics or ends its goroutine
@@ -18,25 +44,40 @@ func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, 
 		}
 		err = join(err, rerr)
 	}()
-	ctx = h.Context(ctx)
 	if m.cfg.revocable {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		select {
-		case <-h.Revoked():
-			cancel(ErrRevoked)
-		default:
-			go func() {
-				select {
-				case <-h.Revoked():
-					cancel(ErrRevoked)
-				case <-ctx.Done():
-				}
-			}()
-		}
+		return m.revocably(h.Context(ctx), h, fn)
 	}
-	return fn(ctx, h)
+	return fn(h.Context(ctx), h)
+}
+
+// revocably runs fn with a context that ends also when the lock is asked back. An error
+// that fn returns then tells so.
+func (m *Mutex) revocably(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	revoked := h.named("hold", ErrRevoked)
+	select {
+	case <-h.Revoked():
+		cancel(revoked)
+	default:
+		go func() {
+			select {
+			case <-h.Revoked():
+				cancel(revoked)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err := fn(ctx, h)
+	if err == nil || errors.Is(err, ErrRevoked) {
+		return err
+	}
+	select {
+	case <-h.Revoked():
+		return join(err, revoked)
+	default:
+		return err
+	}
 }
 
 // join adds the error of a clean-up to the error that caused it, which comes

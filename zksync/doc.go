@@ -38,13 +38,13 @@
 //	many read, one writes                      NewRWMutex
 //	at most n, or n units of something         NewSemaphore
 //	several locks at once, without deadlock    NewMulti
-//	run unless another instance does           NewMutex, TryHold
+//	run unless another instance does           NewMutex, TryDo
 //	read first, then perhaps write             NewRWMutex: write first, then
 //	                                           downgrade; it never upgrades
 //
 // Then choose how to acquire it. These methods exist on [Mutex], [Multi],
 // [RWMutex] (for writing) and [RWMutex.RLocker] (for reading). A [Semaphore] has
-// Do, Hold and TryHold, and the methods of x/sync.
+// Do, TryDo, Hold and TryHold, and the methods of x/sync.
 //
 //   - [Mutex.Do] runs a function under the lock. The function gets a context
 //     that ends when the lock is lost, and a handle that knows the fence. Use it
@@ -56,9 +56,9 @@
 //     loss and have no fence. Use them only for work that is idempotent or
 //     protected by other means. In return, the lock passes from one goroutine
 //     of a session to the next without a request ([WithHandoff]).
-//   - [Mutex.TryHold], [Mutex.TryLockContext] and [Mutex.TryLock] don't wait.
-//     Use them for work that is skipped when another instance does it. TryLock
-//     may refuse a lock that was released a moment ago.
+//   - [Mutex.TryDo], [Mutex.TryHold], [Mutex.TryLockContext] and [Mutex.TryLock]
+//     don't wait. Use them for work that is skipped when another instance does
+//     it. TryLock may refuse a lock that was released a moment ago.
 //   - [Mutex.As], [WithOwner] and the context of Do make a lock re-entrant for
 //     one [Owner]. An owner is a token that the program passes on, not a
 //     goroutine.
@@ -142,15 +142,15 @@
 //     answered.
 //
 // A disconnect alone is no loss. After a loss the contexts of the hold end.
-// [context.Cause], [Hold.Err] and Release then return an error that Is [ErrLost]
-// and says which of the three it was. Hold.Err compares the clock at each call,
+// [context.Cause], [Hold.Err] and Release then return an [*Error] that Is [ErrLost],
+// names the lock and its node, and says which of the three it was. Hold.Err compares the clock at each call,
 // and so does the Err of a context from Hold.Context or Do. A process that was
 // stopped thus sees the loss at its next call, before any timer has run.
 //
 // A lock taken by Lock, LockContext or TryLock has no handle, and the session
 // does not prove that it lives for such a lock. If such a loss is detected
 // anyway, it is logged at level Error, to slog.Default unless [WithLogger] is
-// set. The lock then keeps its place among the goroutines of its own session
+// set; a loss by Session.Close is not. The lock then keeps its place among the goroutines of its own session
 // until its Unlock. It does not hold up other sessions. UnlockContext returns
 // ErrLost; Unlock logs it.
 //
@@ -177,6 +177,9 @@
 //
 // If no row was updated, a later holder has already written. The comparison and
 // the write must be atomic, as they are here.
+//
+// If the data is in the same ZooKeeper, it needs no fence: [Hold.Check] makes the
+// program's own transaction succeed only while the nodes of the hold exist.
 //
 // Fences restart if the ensemble is rebuilt with empty data directories; reset the
 // stored fences then.
@@ -320,7 +323,8 @@
 // The deadline of a context bounds the whole call, however many disconnects and
 // predecessors there are. Release and UnlockContext stop waiting when their
 // context ends, Unlock and Do after T/3. The deletion goes on in the background
-// until the node is known to be gone.
+// until the node is known to be gone. Release may be given the hold's own context,
+// which it ends itself: it then waits for T/3 at most.
 //
 // # Suspend and clocks
 //
@@ -368,7 +372,7 @@
 //   - digest, a user with a password: WithAuth("digest", "user:password"). The
 //     access list names the user and a hash (zk.DigestACL). ZooKeeper has no
 //     list of users: a wrong password makes another user. So Dial succeeds, and
-//     the lock fails with zk.ErrNoAuth. The password travels in clear text at
+//     the lock fails with [ErrNoAuth]. The password travels in clear text at
 //     each connection: use TLS.
 //   - x509, the subject of the client's certificate, with [WithTLS]:
 //     zk.ACL{Scheme: "x509", ID: "CN=orders,O=Example", Perms: zk.PermAll}.
@@ -423,9 +427,10 @@
 //	NewSemaphore     semaphore.Weighted  InterProcessSemaphoreV2 (1)   Semaphore (1) -
 //	NewMulti         -                   InterProcessMultiLock         -             -
 //	LockContext      -                   acquire(time, unit)           acquire       Lock
-//	TryLock          TryLock             acquire(0, unit)              acquire       TryLock
+//	TryLock, TryDo   TryLock             acquire(0, unit)              acquire       TryLock
 //	Hold.Context     -                   ConnectionStateListener       add_listener  Session.Done
 //	Hold.Fence       -                   -                             -             Header.Revision
+//	Hold.Check       -                   -                             -             Mutex.IsOwner
 //	Hold.Revoked     -                   makeRevocable                 -             -
 //	Session.Revoke   -                   Revoker.attemptRevoke         -             -
 //	Session.Inspect  -                   getParticipantNodes           contenders    -
@@ -578,10 +583,12 @@
 //   - the name of a lock's node: _c_, a UUID with dashes, a word, and ZooKeeper's
 //     number. The words are -lock-, -__WRIT__, -__READ__ and, for permits,
 //     -permit-<weight>of<limit>-;
-//   - the data of that node, version 1: at most 256 bytes of JSON,
+//   - the data of that node, version 1: at most 512 bytes of JSON,
 //     {"v":1,"id":...,"host":...,"pid":...,"owner":{"id":...,"name":...},"tp":...},
-//     each text of at most 40 bytes but tp, a W3C traceparent, and each field
-//     left out when it is empty. Session.Revoke adds "revoke":true as the last.
+//     each field left out when it is empty. The session's identity has at most 128
+//     bytes, host and owner's name 64 each, escapes included; of a longer text the
+//     end is kept. tp is a W3C traceparent. Session.Revoke adds "revoke":true as
+//     the last. A reader accepts longer texts and more fields than these.
 //     [WithoutNodeInfo] publishes nothing. The data is for people: no lock decides
 //     by it, and data of any other kind is fine.
 package zksync

@@ -17,7 +17,8 @@ var (
 	// half a session timeout. Somebody else may hold the lock by now.
 	ErrLost = errors.New("zksync: lock lost")
 
-	// ErrBusy is returned by TryHold when somebody else holds the lock.
+	// ErrBusy is returned by TryHold when somebody else holds the lock, or waits for
+	// it. Error.Peer tells who, as far as that is known.
 	ErrBusy = errors.New("zksync: lock held by another")
 
 	// ErrClosed is returned when the session was closed, when it is shutting
@@ -39,8 +40,13 @@ var (
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
 	// ErrRevoked is returned by context.Cause for the context of a Do, if the
-	// lock has WithCancelOnRevoke and somebody has asked for it.
+	// lock has WithCancelOnRevoke and somebody has asked for it. Do joins it with the
+	// error that its function returns then.
 	ErrRevoked = errors.New("zksync: lock asked back")
+
+	// ErrNoAuth is returned when an access list refuses a request: the session's
+	// credentials (WithAuth) don't have the permission. It Is zk.ErrNoAuth, too.
+	ErrNoAuth = fmt.Errorf("zksync: no permission: %w", zk.ErrNoAuth)
 
 	// ErrSequenceExhausted is returned when the sequence numbers below the
 	// lock's path are used up (2,147,482,647 nodes, or a number that two nodes
@@ -54,6 +60,18 @@ var (
 	ErrInvalidPath = errors.New("zksync: invalid path")
 )
 
+// refusal returns err, or if that is the client's refusal of an access list, an error that
+// Is ErrNoAuth as well.
+func refusal(err error) error {
+	switch {
+	case !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, ErrNoAuth):
+		return err
+	case err == error(zk.ErrNoAuth):
+		return ErrNoAuth
+	}
+	return fmt.Errorf("%w: %w", ErrNoAuth, err)
+}
+
 // errClientClosed is ErrClosed on a client of the program's.
 var errClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper client", ErrClosed)
 
@@ -62,7 +80,7 @@ var errClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper clien
 // returns it, wrapped in an [*Error], before it asks ZooKeeper for anything; no node is
 // made.
 //
-// On a session from Dial the limit is 135 KiB, enough for some 500 locks. Their paths,
+// On a session from Dial the limit is 135 KiB, enough for some 300 locks. Their paths,
 // their access list and the data of their nodes count. On a session from NewSession the
 // limit is the servers' default, 1,048,575 bytes (jute.maxbuffer). Use [errors.As] to
 // get a SizeError out of the error of a call.
@@ -83,7 +101,7 @@ func (e *SizeError) Error() string {
 // lock's method returns is an *Error, except the errors of a callback.
 //
 // Its zero value is an error without a reason. It is a plain value: it may be
-// copied, and used by several goroutines.
+// copied, and used by several goroutines. Copies share the Peer.
 type Error struct {
 	Op   string // what was tried: "lock", "try", "hold", "unlock", "release", "dial", ...
 	Path string // the lock's path as the program named it
@@ -93,6 +111,12 @@ type Error struct {
 	// get the lock. It is 0 if the call did not stand in line, or not long
 	// enough to know.
 	Position int
+
+	// Peer describes whom the call was refused or waited behind when it failed, as far
+	// as the session knew that without a request; else it is nil. Of a call that does
+	// not wait (TryHold, say) it may have no more than the Node. Peer.Position is
+	// Position.
+	Peer *Peer
 
 	Err error // why
 }
@@ -156,7 +180,7 @@ var errorTypes = []struct {
 	{context.DeadlineExceeded, "deadline_exceeded"},
 	{context.Canceled, "canceled"},
 	{zk.ErrSessionExpired, "session_expired"},
-	{zk.ErrNoAuth, "no_auth"},
+	{ErrNoAuth, "no_auth"},
 	{zk.ErrAuthFailed, "no_auth"},
 	{zk.ErrConnectionClosed, "connection_closed"},
 	{zk.ErrNoServer, "connection_closed"},

@@ -51,8 +51,8 @@ func ExampleWithAuth() {
 		return zksync.NewMutex(s, "/billing/invoices").Do(ctx, func(context.Context, *zksync.Hold) error { return nil })
 	}
 	fmt.Println(lock("billing", "mellon"))
-	fmt.Println(errors.Is(lock("billing", "guess"), zk.ErrNoAuth)) // no wrong password, but another user
-	fmt.Println(errors.Is(lock("shipping", "melon"), zk.ErrNoAuth))
+	fmt.Println(errors.Is(lock("billing", "guess"), zksync.ErrNoAuth)) // no wrong password, but another user
+	fmt.Println(errors.Is(lock("shipping", "melon"), zksync.ErrNoAuth))
 	// Output:
 	// <nil>
 	// true

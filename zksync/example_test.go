@@ -194,7 +194,7 @@ func ExampleHold_Context() {
 	fmt.Println(errors.Is(context.Cause(work), zksync.ErrLost))
 	// Output:
 	// <nil>
-	// zksync: lock lost: the lock's node was deleted
+	// zksync: hold /locks/context: lock lost: the lock's node was deleted
 	// true
 }
 

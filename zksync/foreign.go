@@ -56,14 +56,32 @@ func WithForeignPrefix(mode Mode, prefixes ...string) LockOption {
 	})
 }
 
-// heeds returns an error unless a lock of the kind can heed the foreign nodes.
-func (c *lockConfig) heeds(kind znode.Kind) error {
+// heeded returns the foreign nodes that a lock of the kind can heed.
+func (c *lockConfig) heeded(kind znode.Kind) []znode.Foreign {
+	if !slices.ContainsFunc(c.Foreign, func(f znode.Foreign) bool { return !heeds(kind, f) }) {
+		return c.Foreign
+	}
+	return slices.DeleteFunc(slices.Clone(c.Foreign), func(f znode.Foreign) bool { return !heeds(kind, f) })
+}
+
+// heeds reports whether a lock of the kind can heed the foreign nodes.
+func heeds(kind znode.Kind, f znode.Foreign) bool {
+	if kind == znode.Read || kind == znode.Write {
+		return f.Kind == znode.Read || f.Kind == znode.Write
+	}
+	return f.Kind == kind
+}
+
+// fits returns an error unless the lock's own options go with a lock of the kind.
+func (c *lockConfig) fits(kind znode.Kind) error {
+	switch {
+	case c.ownStrict && kind != znode.Permit:
+		return fmt.Errorf("WithStrictLimit does not go with a lock of mode %q: it is for a Semaphore", modeOf(kind))
+	case c.ownKazoo && kind == znode.Permit:
+		return fmt.Errorf("WithKazooName does not go with a lock of mode %q: it is for a Mutex", modeOf(kind))
+	}
 	for _, f := range c.Foreign {
-		fits := f.Kind == kind
-		if kind == znode.Read || kind == znode.Write {
-			fits = f.Kind == znode.Read || f.Kind == znode.Write
-		}
-		if !fits {
+		if !heeds(kind, f) {
 			return fmt.Errorf("WithForeignPrefix: prefix %q of mode %q does not go with a lock of mode %q", f.Prefix, modeOf(f.Kind), modeOf(kind))
 		}
 	}

@@ -1,9 +1,11 @@
 package zksync
 
 import (
-	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 )
@@ -12,7 +14,7 @@ import (
 // whether the lock is lost. It ends with Release, or with the loss of the lock.
 //
 // A Locker's Hold and TryHold return a Hold, and Do passes one to its function: the
-// zero value is not usable. It must not be copied. Its methods may be called by
+// zero value is not usable, and its methods panic. It must not be copied. Its methods may be called by
 // several goroutines, and after its end.
 type Hold struct {
 	s     *Session
@@ -24,7 +26,7 @@ type Hold struct {
 	result   error         // of Release; before released is closed
 
 	mu    sync.Mutex
-	ended error                      // guarded by mu; nil while held
+	ended error                      // guarded by mu; nil while held; a loss as the program sees it, made once
 	ends  map[<-chan struct{}]*ender // guarded by mu; of the contexts, by their parents' Done channels
 }
 
@@ -35,8 +37,34 @@ func newHold(s *Session, begun *call, handle *local.Handle) *Hold {
 	return h
 }
 
+func (h *Hold) check() {
+	if h == nil || h.h == nil {
+		panic("zksync: use of zero Hold")
+	}
+}
+
+// why returns what the program sees as the end of the hold, for nil, a loss, or
+// context.Canceled. It makes one *Error for a loss.
+func (h *Hold) why(end error) error {
+	if !errors.Is(end, ErrLost) {
+		return end
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended == nil {
+		h.ended = h.named("hold", end)
+	}
+	return h.ended
+}
+
+// named adds to an error which hold it is about.
+func (h *Hold) named(op string, err error) error {
+	return &Error{Op: op, Path: h.begun.acq.Path, Node: h.Node(), Err: err}
+}
+
 // end ends the contexts.
 func (h *Hold) end(cause error) {
+	cause = h.why(cause)
 	h.mu.Lock()
 	h.ended = cause
 	ends := h.ends
@@ -53,19 +81,51 @@ func (h *Hold) end(cause error) {
 }
 
 // Err returns nil while the lock is held, which it checks against the clock at each
-// call. Once the lock is lost it returns an error that Is ErrLost and says why.
-// After Release it returns context.Canceled.
-func (h *Hold) Err() error { return h.h.Err() }
+// call. Once the lock is lost it returns an *Error that Is ErrLost, names the lock and
+// the node, and says why. After Release it returns context.Canceled.
+func (h *Hold) Err() error {
+	h.check()
+	return h.why(h.h.Err())
+}
 
 // Fence returns the hold's fencing token: the zxid of the ZooKeeper transaction
 // that put its node in line. It grows from each hold of a path to the next, across
 // processes, restarts, and the deletion of the path. It starts again only if the
 // ensemble is rebuilt with empty data directories. Send it with every write, and let
 // the receiver refuse a fence smaller than the largest it has seen.
-func (h *Hold) Fence() int64 { return h.h.Fence() }
+func (h *Hold) Fence() int64 {
+	h.check()
+	return h.h.Fence()
+}
 
-// Node returns the full path of the hold's node in ZooKeeper.
-func (h *Hold) Node() string { return h.h.Node() }
+// Node returns the full path of the hold's node in ZooKeeper. A Multi has several nodes;
+// then it is the first of them.
+func (h *Hold) Node() string {
+	h.check()
+	return h.h.Node()
+}
+
+// Check returns operations that make a ZooKeeper transaction of the program's own
+// succeed only if the lock is held: one *zk.CheckVersionRequest for each node of the
+// hold. Put them in front of the program's operations:
+//
+//	_, err := s.Conn().Multi(append(h.Check(), &zk.SetDataRequest{Path: p, Data: d, Version: -1})...)
+//
+// ZooKeeper carries out all operations or none. Once the lock is lost, or its node was
+// deleted by Release, the error Is zk.ErrNoNode, and nothing is written: the writes of a
+// late holder are refused as with a fence. That covers only what is written in the
+// transaction, to the ensemble of the lock. The nodes are named by their full paths, so a
+// client with a root of its own can't use them. Check makes no request and does not look
+// at the clock. The result is the caller's to keep and to change.
+func (h *Hold) Check() []any {
+	h.check()
+	nodes := h.h.Nodes()
+	ops := make([]any, len(nodes), len(nodes)+1)
+	for i, node := range nodes {
+		ops[i] = &zk.CheckVersionRequest{Path: node, Version: -1}
+	}
+	return ops
+}
 
 // Revoked returns a channel that is closed when somebody asks for the lock: with
 // Session.Revoke, or by writing "__REVOKE__" (Curator's word) or "unlock" to its
@@ -73,48 +133,7 @@ func (h *Hold) Node() string { return h.h.Node() }
 // Hold is closed from the beginning if an earlier Hold of the owner knew of the
 // request. Otherwise it is closed soon, after a read of the node: nobody reads the
 // node while there is no Hold. The lock stays held: the holder has to comply.
-func (h *Hold) Revoked() <-chan struct{} { return h.h.Revoked() }
-
-// Release releases the lock, and ends the contexts. Only the first call does so.
-// Later calls wait for its result and return the same one; if their own ctx ends
-// first, the error is an *Error that Is ctx.Err(), and the first call goes on.
-//
-// If Release returns nil, the node is gone, and existed until now. Of the levels of
-// one owner, only the last one deletes the node. Otherwise the error is an *Error.
-// It Is ErrLost if the lock had been lost before. It Is ctx.Err() if ctx ended before
-// the deletion was confirmed; the deletion then goes on in the background.
-func (h *Hold) Release(ctx context.Context) error {
-	if h.first.CompareAndSwap(false, true) {
-		defer close(h.released) // also when the tracer panics
-		h.result = h.failed(h.release(ctx))
-		return h.result
-	}
-	select {
-	case <-h.released:
-		return h.result // also if ctx has ended
-	default:
-	}
-	select {
-	case <-h.released:
-		return h.result
-	case <-ctx.Done():
-		return h.failed(ctxErr(ctx))
-	}
-}
-
-// failed is what Release returns for err.
-func (h *Hold) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &Error{Op: "release", Path: h.begun.acq.Path, Node: h.Node(), Err: err}
-}
-
-func (h *Hold) release(ctx context.Context) error {
-	b, err := h.h.Release()
-	if err != nil {
-		return err
-	}
-	b.Run()
-	return h.s.wait(ctx, b)
+func (h *Hold) Revoked() <-chan struct{} {
+	h.check()
+	return h.h.Revoked()
 }

@@ -181,7 +181,7 @@ func TestDo(t *testing.T) {
 		t.Run("not acquired", func(t *testing.T) {
 			e := suite.IsError(t, m.Do(suite.DoneContext(), func(context.Context, *zksync.Hold) error { t.Error("fn has run"); return nil }),
 				context.Canceled, suite.ErrCause)
-			if e.Op != "do" {
+			if e.Op != "lock" {
 				t.Errorf("%#v", e)
 			}
 		})

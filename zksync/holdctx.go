@@ -3,8 +3,8 @@ package zksync
 import "context"
 
 // Context returns a context that ends with parent, and also when the lock is
-// lost or released; [context.Cause] then is an error that Is ErrLost and says
-// why, or context.Canceled. It starts no goroutine. Its Err compares the clock
+// lost or released; [context.Cause] then is the error that Err returns: an *Error
+// that Is ErrLost and says why, or context.Canceled. It starts no goroutine. Its Err compares the clock
 // at each call, so that a process which was stopped for too long sees the loss
 // before it does anything else.
 //
@@ -15,6 +15,7 @@ import "context"
 // Use the context for the work done under the lock. What the work sends to others
 // still needs the fence: no client can know that its last message was in time.
 func (h *Hold) Context(parent context.Context) context.Context {
+	h.check()
 	if f := h.s.cfg.tracer.HoldContext; f != nil {
 		parent = f(parent, h.begun.heldContext())
 	}
@@ -102,10 +103,14 @@ func (c *holdCtx) Err() error {
 
 // Value returns the ender's context for selfKey, so that package context finds it. It
 // looks up every other key in the parent only: the ender has the same parent, and asking
-// both would double the work at each level of nesting.
+// both would double the work at each level of nesting. For holdKey it returns the context
+// itself, so that the hold finds its own contexts.
 func (c *holdCtx) Value(key any) any {
-	if key == selfKey {
+	switch key {
+	case selfKey:
 		return c.end.ctx
+	case holdKey{c.h}:
+		return c
 	}
 	return c.Context.Value(key)
 }

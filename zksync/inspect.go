@@ -101,6 +101,7 @@ const atOnce = 32
 // another call of its own session may have no node yet; then it does not show. The
 // error is an *Error.
 func (s *Session) Inspect(ctx context.Context, path string) (Queue, error) {
+	s.check()
 	q := Queue{Path: path}
 	full, err := s.fullPath(path)
 	if err == nil {
@@ -141,7 +142,7 @@ func (s *Session) ask(ctx context.Context, f func() error) error {
 		case errors.As(err, new(*conn.SizeError)):
 			return s.mapErr(ctx, err)
 		case err == nil || conn.Classify(err) == conn.Answered:
-			return err
+			return refusal(err)
 		case ctx.Err() != nil || errors.Is(err, conn.ErrClosed):
 			return s.mapErr(ctx, err)
 		}

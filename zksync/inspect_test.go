@@ -153,7 +153,7 @@ func TestRevocable(t *testing.T) {
 				}
 				return context.Cause(held)
 			})
-			if err != zksync.ErrRevoked {
+			if e := suite.IsError(t, err, zksync.ErrRevoked); e.Path != p || e.Node == "" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

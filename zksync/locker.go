@@ -15,7 +15,7 @@ type Locker interface {
 	// Lock waits until it holds the lock, through disconnects and session
 	// changes, for as long as that takes. It has no error to return: when it can
 	// never hold the lock it panics with an *Error. The error Is ErrClosed when
-	// the session is closed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or
+	// the session is closed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth or
 	// another refusal of the servers. For an owner (As) it may also be
 	// ErrDeadlock, or ErrLost when the owner's hold was lost. It is another error
 	// when an option makes no sense, or contradicts that of another value in use
@@ -64,10 +64,16 @@ type Locker interface {
 	// Do holds the lock while fn runs. fn's context ends with ctx, and with the
 	// loss of the lock. Lock calls that carry this context enter the same lock
 	// again, and no other. Do returns fn's error, joined with ErrLost if the lock
-	// was lost, whatever fn returned. If the lock can't be had, Do returns that
+	// was lost, whatever fn returned; see also WithCancelOnRevoke. If the lock can't be had, Do returns that
 	// error, and fn does not run. If fn panics, the lock is released first. Do
 	// waits for the confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
+
+	// TryDo is Do without a wait for the lock. It reports whether fn ran: false
+	// without an error means that somebody else has the lock. It waits for an
+	// answer, and for a connection, until ctx is done. If fn ran, the error is
+	// one of Do's.
+	TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error)
 
 	// Path returns the lock's path as it was given to the constructor. For a Multi
 	// it is the paths of all its locks with commas between them.
@@ -125,4 +131,8 @@ func (w *owned) sealed()                                    {}
 
 func (w *owned) Do(ctx context.Context, fn func(context.Context, *Hold) error) error {
 	return w.m.Do(w.in(ctx), fn)
+}
+
+func (w *owned) TryDo(ctx context.Context, fn func(context.Context, *Hold) error) (bool, error) {
+	return w.m.TryDo(w.in(ctx), fn)
 }

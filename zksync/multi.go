@@ -34,8 +34,8 @@ type Multi struct {
 // locks an owner, the Multi does not take that owner over.
 //
 // Each lock keeps the options that show in ZooKeeper: kazoo sees those with
-// WithKazooName. NewMulti panics without a lock, or if the locks are of several
-// sessions. All locks must have the same access list (WithACL) and valid paths, and a
+// WithKazooName. NewMulti panics without a lock, if the locks are of several sessions, and
+// if one is of a type that embeds a Locker: it can't tell which lock that is. All locks must have the same access list (WithACL) and valid paths, and a
 // lock that is named twice must have the same options each time: otherwise every use
 // of the Multi fails. Every use also fails, with a *SizeError, if there are so many
 // locks that one transaction can't hold them.
@@ -112,8 +112,11 @@ func memberOf(l Locker) *Mutex {
 		return l.all()
 	case *owned:
 		return l.m
+	case nil:
+		panic("zksync: NewMulti with a nil Locker")
 	}
-	panic("zksync: NewMulti with a nil Locker")
+	// Locker is sealed, but a type that embeds one has its methods.
+	panic(fmt.Sprintf("zksync: NewMulti with a %T, which wraps a Locker: pass the Locker itself", l))
 }
 
 // partsOf returns the parts of a Multi, or the one part that any other lock is.
@@ -160,7 +163,7 @@ func (mu *Multi) Path() string { return mu.all().path }
 
 // Lock waits until it holds all locks, through disconnects and session changes, for
 // as long as that takes. When it can never hold them it panics with an *Error, which
-// Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or another refusal
+// Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth or another refusal
 // of the servers, wraps a *SizeError, or tells that the options of the locks make no
 // sense or contradict those of another value in use for a path. Nodes that it has made
 // are deleted then. Unlock releases the locks.
@@ -186,7 +189,7 @@ func (mu *Multi) TryLock() bool { return mu.all().TryLock() }
 // the call enters it again at once.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; it wraps a
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; it wraps a
 // *SizeError if there are too many locks for one transaction; for an owner it Is
 // ErrDeadlock if the owner holds one of the locks, and ErrLost if its hold of the
 // Multi was lost; or it tells that the options make no sense or contradict those of
@@ -235,12 +238,24 @@ func (mu *Multi) TryHold(ctx context.Context) (*Hold, error) { return mu.all().T
 // with ErrDeadlock.
 //
 // Do returns fn's error, joined with ErrLost if a lock was lost, whatever fn returned.
-// If the locks can't be had, fn does not run, and the error is one of LockContext's;
-// nothing is left behind. If fn panics the locks are released first. Do waits at most
-// a third of the session timeout for the confirmation of the release; after that the
-// deletion goes on in the background, and that is no error.
+// With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if a lock was asked
+// back; nil stays nil, because the locks were held. If the locks can't be had, fn does
+// not run, and the error is one of LockContext's; nothing is left behind. If fn panics
+// the locks are released first. Do waits at most a third of the session timeout for the
+// confirmation of the release; after that the deletion goes on in the background, and
+// that is no error.
 func (mu *Multi) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	return mu.all().Do(ctx, fn)
+}
+
+// TryDo runs fn under all locks as Do does, if nobody holds one of them or waits for it,
+// and reports whether fn ran: false without an error means that somebody else has one. It
+// waits for a connection and for answers, until ctx is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind, as with TryHold.
+func (mu *Multi) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	return mu.all().TryDo(ctx, fn)
 }
 
 // As returns the same locks for one owner. Calls on it enter the Multi again if o holds

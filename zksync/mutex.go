@@ -44,8 +44,12 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 	return m
 }
 
+// init fills in a lock of a kind. A default of the session that does not apply to the
+// kind is left out; an own option of the lock that does not is its error.
 func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts []LockOption) {
+	s.check()
 	*m = Mutex{s: s, path: path, full: s.cfg.chroot + path, mode: mode, kind: kind, cfg: s.cfg.locks}
+	m.cfg.Foreign = m.cfg.heeded(kind)
 	m.cfg.Permits = kind == znode.Permit
 	for _, p := range [...]string{path, m.full} {
 		if err := znode.ValidPath(p); err != nil {
@@ -54,7 +58,7 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 		}
 	}
 	if m.err = m.cfg.apply(opts); m.err == nil {
-		m.err = m.cfg.heeds(kind)
+		m.err = m.cfg.fits(kind)
 	}
 }
 
@@ -66,7 +70,7 @@ func (m *Mutex) Path() string {
 
 // Lock waits until it holds the lock, through disconnects and session changes, for
 // as long as that takes. When it can never hold the lock it panics with an *Error,
-// which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth or another
+// which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth or another
 // refusal of the servers, or tells that the lock's options make no sense or
 // contradict those of another value in use for the path. A node that it has made is
 // deleted then. Unlock releases the lock.
@@ -127,7 +131,7 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // lock, the call enters it again at once.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; for an owner
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; for an owner
 // ErrDeadlock if it would wait for itself, and ErrLost if its hold was lost; or it
 // tells that the options make no sense or contradict those of another value in use
 // for the path. A call that fails leaves nothing behind: a node that can't be deleted
@@ -192,26 +196,34 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 // same lock again, and no other.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
-// returned. If the lock can't be had, fn does not run, and the error is one of
-// LockContext's; nothing is left behind. If fn panics the lock is released first. Do
-// waits at most a third of the session timeout for the confirmation of the release;
-// after that the deletion goes on in the background, and that is no error.
+// returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if the lock
+// was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
+// does not run, and the error is one of LockContext's; nothing is left behind. If fn
+// panics the lock is released first. Do waits at most a third of the session timeout for
+// the confirmation of the release; after that the deletion goes on in the background, and
+// that is no error.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
-	m.check()
-	o := m.owner(ctx)
+	ctx = m.doing(ctx)
 	c := holdCall()
-	if o.IsZero() {
-		o = NewOwner("")
-		o.private = true
-	}
-	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
-	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
-		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
-	}
-	if err := m.acquire(ctx, "do", c); err != nil {
+	if err := m.acquire(ctx, "lock", c); err != nil {
 		return err
 	}
 	return m.work(ctx, c.hold, fn)
+}
+
+// TryDo runs fn under the lock as Do does, if nobody holds the lock or waits for it, and
+// reports whether fn ran: false without an error means that somebody else has the lock.
+// It waits for a connection and for answers, until ctx is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind, as with TryHold.
+func (m *Mutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	ctx = m.doing(ctx)
+	c := holdCall().tries()
+	if err := m.acquire(ctx, "try", c); err != nil {
+		return false, notBusy(err)
+	}
+	return true, m.work(ctx, c.hold, fn)
 }
 
 // As returns the lock for one owner. Calls on it enter the lock again if o holds it,

@@ -43,7 +43,7 @@ func TestLockPanicsWithWhatItsCommentNames(t *testing.T) {
 			"ErrClosed":            {zksync.NewMutex(closed, "/l"), zksync.ErrClosed},
 			"ErrInvalidPath":       {zksync.NewMutex(s, "l"), zksync.ErrInvalidPath},
 			"ErrSequenceExhausted": {zksync.NewMutex(s, "/full"), zksync.ErrSequenceExhausted},
-			"zk.ErrNoAuth":         {zksync.NewMutex(s, "/private"), zk.ErrNoAuth},
+			"ErrNoAuth":            {zksync.NewMutex(s, "/private"), zksync.ErrNoAuth},
 			"ErrDeadlock":          {held.As(o), zksync.ErrDeadlock},
 			"ErrLost":              {lost.As(o), zksync.ErrLost},
 			"option":               {zksync.NewMutex(s, "/l", zksync.WithHandoff(-1)), nil},

@@ -66,7 +66,12 @@ func (o observer) Refused(node string, open bool, err error) {
 	o.s.logger().Error(what, "node", node, "error", err)
 }
 
+// LostUnseen logs the loss of a lock without a handle, unless the program itself has
+// caused it with Close.
 func (o observer) LostUnseen(path, node string, err error) {
+	if closed(err) {
+		return
+	}
 	o.s.logger().Error("zksync: a lock without a handle was lost: its holder does not know", "path", path, "node", node, "error", err)
 }
 

@@ -171,8 +171,9 @@ func WithTracer(t *Tracer) Option {
 }
 
 // WithIdentity sets the name that the session's lock nodes publish for those who wait
-// behind them, for example the name of a pod. The default is host:pid. The name is
-// cut at 40 bytes.
+// behind them, for example the name of a pod. The default is host:pid. Of a name that
+// is longer than 128 bytes the last 128 are published, because the names of replicas
+// differ at the end.
 func WithIdentity(id string) Option {
 	return option(func(c *config) error {
 		if id == "" {
@@ -190,10 +191,13 @@ func WithoutNodeInfo() Option {
 }
 
 // WithLockDefaults sets options for every lock of the session. A lock's own options
-// are applied after them.
+// are applied after them. A lock ignores a default that does not apply to its kind, such
+// as WithStrictLimit for a Mutex; given to the lock itself, that is an error.
 func WithLockDefaults(opts ...LockOption) Option {
 	return option(func(c *config) error {
-		return c.locks.apply(opts)
+		err := c.locks.apply(opts)
+		c.locks.ownStrict, c.locks.ownKazoo = false, false
+		return err
 	})
 }
 
@@ -213,6 +217,10 @@ type lockConfig struct {
 	handoff   int
 	strict    bool
 	revocable bool
+
+	// Options of the lock's own that not every lock has: an error where they don't
+	// apply. Those of WithLockDefaults are left out of account there.
+	ownStrict, ownKazoo bool
 }
 
 func (c *lockConfig) apply(opts []LockOption) error {
@@ -264,24 +272,28 @@ func WithHandoff(n int) LockOption {
 
 // WithStrictLimit makes a Semaphore refuse, with ErrLimitMismatch, to share its path
 // with programs that use another limit. Without it the smallest limit of those in
-// line counts, as a deployment that changes the limit needs. Other locks ignore the
-// option.
+// line counts, as a deployment that changes the limit needs. Given to a lock of another
+// kind, the option makes every use of the lock fail with an *Error.
 func WithStrictLimit() LockOption {
-	return lockOptionFunc(func(c *lockConfig) error { c.strict = true; return nil })
+	return lockOptionFunc(func(c *lockConfig) error { c.strict, c.ownStrict = true, true; return nil })
 }
 
 // WithKazooName puts a Mutex, alone or as a part of a Multi, in line under kazoo's
 // name, too, by a second node in the same transaction. kazoo's Lock then respects it
 // unless told to look for other names. Without the option a kazoo program has to
 // pass extra_lock_patterns=["-lock-"]. This library respects kazoo either way.
-// Curator and kazoo never respect each other. The option costs no request. Other
-// locks ignore it.
+// Curator and kazoo never respect each other. The option costs no request.
+//
+// An RWMutex accepts the option so that it can be used on one path with a Mutex that has
+// it, and makes no second node. Given to a Semaphore, the option makes every use fail with
+// an *Error.
 func WithKazooName() LockOption {
-	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo = true; return nil })
+	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo, c.ownKazoo = true, true; return nil })
 }
 
 // WithCancelOnRevoke ends the context that Do passes to its function, with the cause
-// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke.
+// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke. If the
+// function then returns an error, Do joins ErrRevoked with it.
 func WithCancelOnRevoke() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

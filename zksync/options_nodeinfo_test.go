@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-// Payload of a lock node: at most 256 bytes, whatever the texts.
+// Payload of a lock node: at most 512 bytes, whatever the texts.
 func TestNodeInfo(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		long := strings.Repeat(`"é\`, 200)
@@ -45,16 +47,16 @@ func TestNodeInfo(t *testing.T) {
 						PID   int
 						Owner *struct{ ID, Name string }
 					}
-					if err := json.Unmarshal(data, &info); err != nil || len(data) > 256 {
+					if err := json.Unmarshal(data, &info); err != nil || len(data) > 512 {
 						t.Fatalf("%d bytes, %v: %s", len(data), err, data)
 					}
-					if info.V != 1 || info.PID != os.Getpid() || len(info.ID) > 40 || tt.id != "" && info.ID != cut(tt.id) {
+					if info.V != 1 || info.PID != os.Getpid() || len(info.ID) > 128 || tt.id != "" && info.ID != tail(tt.id, 128) {
 						t.Errorf("%s", data)
 					}
 					if (info.Owner == nil) != tt.owner.IsZero() {
 						t.Errorf("owner: %s", data)
 					}
-					if tt.name == "identity" && (info.Owner.Name != "order 7" || info.Host != cut(host)) {
+					if tt.name == "identity" && (info.Owner.Name != "order 7" || info.Host != tail(host, 64)) {
 						t.Errorf("%s", data)
 					}
 					suite.Must(t, release(suite.Context(t)))
@@ -75,5 +77,42 @@ func TestNodeInfo(t *testing.T) {
 	})
 }
 
-// cut is a text as a node holds it, as far as it is plain.
-func cut(text string) string { return text[:min(len(text), 40)] }
+// tail is a text as a node holds it, as far as it is plain.
+func tail(text string, limit int) string { return text[max(len(text)-limit, 0):] }
+
+// Two replicas whose long names differ at the end can be told apart, by whoever waits
+// and by whoever looks.
+func TestReplicasCanBeToldApart(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		ctx, p := suite.Context(t), z.Path(t)
+		pod := "billing-" + strings.Repeat("x", 150) + "-7d9c5b9c6f-"
+		s := z.Dial(t, zksync.WithIdentity(pod+"abcde"))
+		suite.Must(t, zksync.NewMutex(s, p).As(zksync.NewOwner(pod+"order-17")).LockContext(ctx))
+		q, err := z.Dial(t).Inspect(ctx, p)
+		suite.Must(t, err)
+		n := q.Nodes[0]
+		if len(n.Identity) != 128 || !strings.HasSuffix(n.Identity, "-abcde") || len(n.OwnerName) != 64 || !strings.HasSuffix(n.OwnerName, "-order-17") {
+			t.Errorf("%+v", n)
+		}
+	}, suite.Smoke)
+}
+
+// A later version may publish longer texts than this one: they are shown whole.
+func TestLongerPayloadIsRead(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		ctx, p, c := suite.Context(t), z.Path(t), z.Raw(t)
+		id := strings.Repeat("i", 1000)
+		suite.MakePath(t, c, p)
+		node := suite.Plant(t, c, p+"/_c_80000000-0000-8000-8000-000000000001-lock-", fmt.Sprintf(`{"v":1,"id":%q,"more":[1]}`, id), zk.FlagEphemeral|zk.FlagSequence)
+		s := z.Dial(t)
+		suite.Must(t, s.Revoke(ctx, node))
+		q, err := s.Inspect(ctx, p)
+		suite.Must(t, err)
+		if n := q.Nodes[0]; n.Identity != id || !n.Revoked {
+			t.Errorf("%+v", n)
+		}
+		if data, _, err := c.Get(node); err != nil || !strings.Contains(string(data), `"more":[1]`) {
+			t.Errorf("%v: %s", err, data)
+		}
+	})
+}

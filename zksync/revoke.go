@@ -24,6 +24,7 @@ import (
 // node's is refused. The error is an *Error; it Is zk.ErrNoNode when the node is
 // gone. If ctx ends first, the request may have been made or not.
 func (s *Session) Revoke(ctx context.Context, node string) error {
+	s.check()
 	for p := (queue.Pause{}); ; p.Wait(ctx) {
 		err := s.onNode(ctx, "revoke", node, func() error { return s.askBack(ctx, node) })
 		if !errors.Is(err, zk.ErrBadVersion) {
@@ -64,6 +65,7 @@ func (s *Session) askBack(ctx context.Context, node string) error {
 // operator who knows that the holder is gone. If the holder may be alive, only
 // fences stop its late writes. node and the errors are those of Revoke.
 func (s *Session) Break(ctx context.Context, node string) error {
+	s.check()
 	tried := false
 	return s.onNode(ctx, "break", node, func() error {
 		_, err := s.conn.Delete(node)

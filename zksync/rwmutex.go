@@ -63,7 +63,7 @@ func (rw *RWMutex) Path() string { return rw.writer().Path() }
 
 // Lock waits until it holds the lock for writing, through disconnects and session
 // changes, for as long as that takes. When it can never hold the lock it panics with
-// an *Error, which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, zk.ErrNoAuth
+// an *Error, which Is ErrClosed, ErrInvalidPath, ErrSequenceExhausted, ErrNoAuth
 // or another refusal of the servers, or tells that the lock's options make no sense
 // or contradict those of another value in use for the path. A node that it has made is
 // deleted then. Unlock releases the lock.
@@ -89,7 +89,7 @@ func (rw *RWMutex) TryLock() bool { return rw.writer().TryLock() }
 // holds the lock for writing, the call enters it again at once.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, zk.ErrNoAuth or another refusal of the servers; for an owner
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; for an owner
 // ErrDeadlock if it would wait for itself, because it only reads, say, and ErrLost if
 // its hold was lost; or it tells that the options make no sense or contradict those of
 // another value in use for the path. A call that fails leaves nothing behind: a node
@@ -135,12 +135,25 @@ func (rw *RWMutex) TryHold(ctx context.Context) (*Hold, error) { return rw.write
 // same lock again, for writing or for reading, and no other.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
-// returned. If the lock can't be had, fn does not run, and the error is one of
-// LockContext's; nothing is left behind. If fn panics the lock is released first. Do
-// waits at most a third of the session timeout for the confirmation of the release;
-// after that the deletion goes on in the background, and that is no error.
+// returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if the lock
+// was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
+// does not run, and the error is one of LockContext's; nothing is left behind. If fn
+// panics the lock is released first. Do waits at most a third of the session timeout for
+// the confirmation of the release; after that the deletion goes on in the background, and
+// that is no error.
 func (rw *RWMutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
 	return rw.writer().Do(ctx, fn)
+}
+
+// TryDo runs fn under the write lock as Do does, if nobody holds the lock or waits for
+// it, and reports whether fn ran: false without an error means that somebody else has the
+// lock, for reading or for writing. It waits for a connection and for answers, until ctx
+// is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind, as with TryHold.
+func (rw *RWMutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	return rw.writer().TryDo(ctx, fn)
 }
 
 // As returns the write side for one owner; for the read side use RLocker().As. Calls

@@ -70,7 +70,7 @@ func (sem *Semaphore) Path() string {
 //
 // Every other error is an *Error. It Is ErrClosed after Close or Shutdown,
 // ErrInvalidPath, ErrLimitMismatch with WithStrictLimit, ErrSequenceExhausted,
-// zk.ErrNoAuth or another refusal of the servers, or tells that the options make no
+// ErrNoAuth or another refusal of the servers, or tells that the options make no
 // sense or contradict those of another value in use for the path, or that the session
 // uses the path for a lock, alone or as a part of a Multi (not if n is above the
 // limit). A call that fails takes no permit and leaves nothing behind: a node that
@@ -107,7 +107,7 @@ func (sem *Semaphore) Release(n int64) {
 	}
 	ctx, cancel := sem.m.brief(context.Background())
 	defer cancel()
-	if err := sem.giveBack(ctx, n); errors.Is(err, ErrLost) {
+	if err := sem.giveBack(ctx, n); errors.Is(err, ErrLost) && !closed(err) {
 		sem.m.s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 	}
 }
@@ -143,17 +143,32 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 // WithCancelOnRevoke when they are asked back.
 //
 // Do returns fn's error, joined with ErrLost if the permits were lost, whatever fn
-// returned. If they can't be had, fn does not run, and the error is one of Hold's;
+// returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if they were
+// asked back; nil stays nil. If they can't be had, fn does not run, and the error is one of Hold's;
 // nothing is left behind. If fn panics the permits are released first. Do waits at
 // most a third of the session timeout for the confirmation of the release; after that
 // the deletion goes on in the background, and that is no error. It panics if n is
 // negative.
 func (sem *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) error {
 	c := holdCall()
-	if err := sem.acquire(ctx, "do", c, n); err != nil {
+	if err := sem.acquire(ctx, "lock", c, n); err != nil {
 		return err
 	}
 	return sem.m.work(ctx, c.hold, fn)
+}
+
+// TryDo runs fn with n permits as Do does, if they are free and nobody waits, and reports
+// whether fn ran: false without an error means that others have them. It waits for a
+// connection and for answers, until ctx is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind. It panics if n is negative.
+func (sem *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	c := holdCall().tries()
+	if err := sem.acquire(ctx, "try", c, n); err != nil {
+		return false, notBusy(err)
+	}
+	return true, sem.m.work(ctx, c.hold, fn)
 }
 
 func (sem *Semaphore) acquire(ctx context.Context, op string, c *call, n int64) error {

@@ -28,8 +28,8 @@ const (
 // that waited go on at the back of the queue, and the next call works. One Session
 // is enough for a process.
 //
-// Get one from Dial or NewSession: the zero value is not usable. A Session
-// must not be copied. Its methods may be called by several goroutines.
+// Get one from Dial or NewSession: the zero value is not usable, and its methods panic. A
+// Session must not be copied. Its methods may be called by several goroutines.
 type Session struct {
 	cfg     config
 	conn    *conn.Conn
@@ -156,27 +156,41 @@ func (s *Session) connConfig(servers []string) conn.Config {
 	}
 }
 
+func (s *Session) check() {
+	if s == nil || s.conn == nil {
+		panic("zksync: use of zero Session")
+	}
+}
+
 // Conn returns the go-zookeeper client under the session, for the program's other
 // work. It may be another client after a failure: don't keep it. It can send requests
 // of up to 136 KiB: a larger one fails with zk.ErrShortBuffer, or, if it is a
 // transaction, may end the process. Don't close the client, and use WithAuth rather
 // than its AddAuth.
-func (s *Session) Conn() *zk.Conn { return s.conn.Zk() }
+func (s *Session) Conn() *zk.Conn {
+	s.check()
+	return s.conn.Zk()
+}
 
 // ID returns the id of the present ZooKeeper session, which may have ended while
 // disconnected; 0 when there is none.
 func (s *Session) ID() int64 {
+	s.check()
 	st, _ := s.conn.State()
 	return st.Session
 }
 
 // Timeout returns the session timeout that the servers granted; after NewSession,
 // the timeout given there.
-func (s *Session) Timeout() time.Duration { return s.conn.Timeout() }
+func (s *Session) Timeout() time.Duration {
+	s.check()
+	return s.conn.Timeout()
+}
 
 // Ping makes one round trip to the quorum. Use it for readiness checks. The error
 // is an *Error that Is ctx.Err(), ErrClosed, or the error of the connection.
 func (s *Session) Ping(ctx context.Context) error {
+	s.check()
 	if err := s.ping(ctx); err != nil {
 		return &Error{Op: "ping", Err: err}
 	}

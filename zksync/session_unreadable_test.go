@@ -27,7 +27,7 @@ func TestUnreadableNodeOfALostReply(t *testing.T) {
 
 		suite.LoseCreateReply(proxy, nil)
 		_, err := m.Hold(ctx)
-		suite.IsError(t, err, zk.ErrNoAuth)
+		suite.IsError(t, err, zk.ErrNoAuth, zksync.ErrNoAuth)
 		suite.AtRest(t, s)
 		z.Empty(t, p)
 		if s.ID() != id {
@@ -53,7 +53,7 @@ func TestUnlistableNodeOfALostReply(t *testing.T) {
 		s := through.Dial(t)
 		id := s.ID()
 		suite.LoseCreateReply(proxy, nil)
-		suite.IsError(t, zksync.NewMutex(s, p).LockContext(ctx), zk.ErrNoAuth)
+		suite.IsError(t, zksync.NewMutex(s, p).LockContext(ctx), zk.ErrNoAuth, zksync.ErrNoAuth)
 		suite.InLine(t, steward, p, 1)
 		if n := s.Stats().CleanupPending; n != 1 {
 			t.Errorf("%d nodes to be deleted, want 1", n)
@@ -80,7 +80,7 @@ func TestCloseNamesAnUnlistableNode(t *testing.T) {
 		suite.Must(t, err)
 		l := z.Lend(t)
 		suite.LoseCreateReply(l.P, nil)
-		suite.IsError(t, zksync.NewMutex(l.Session, p).LockContext(suite.Context(t)), zk.ErrNoAuth)
+		suite.IsError(t, zksync.NewMutex(l.Session, p).LockContext(suite.Context(t)), zk.ErrNoAuth, zksync.ErrNoAuth)
 		suite.InLine(t, steward, p, 1)
 		node := suite.Children(t, steward, p)[0]
 		suite.CloseNames(t, l.Close(), "created perhaps", p+"/"+node[:len(node)-10])

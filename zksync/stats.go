@@ -23,6 +23,7 @@ type counters struct {
 
 // Stats returns the session's counters and gauges.
 func (s *Session) Stats() Stats {
+	s.check()
 	c, t := &s.stats, s.table
 	return Stats{
 		Held:           int(t.Held.Load()),

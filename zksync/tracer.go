@@ -99,7 +99,8 @@ type AcquireInfo struct {
 	Weight int64 // the permits wanted; 0 for a lock
 }
 
-// Peer describes the node that a call waits for. The texts come from that node's
+// Peer describes the node that a call waits for, or that it stood behind when it failed
+// (Error.Peer). The texts come from that node's
 // own data, which any program may have written: don't trust them. It is a plain value;
 // unknown fields are zero. Held and BlockedBy are never known of a Peer.
 type Peer struct {

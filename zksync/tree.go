@@ -65,54 +65,21 @@ type Cycle struct {
 // out; Queues and Waits show the first read. If ctx ends after the first read,
 // InspectTree returns the result with no cycle certain.
 //
-// Time and memory grow with the number of nodes. The errors are Inspect's.
+// Time and memory grow with the number of nodes; Queues looks at one queue at a time. The
+// errors are Inspect's.
 func (s *Session) InspectTree(ctx context.Context, root string) (Tree, error) {
 	t := Tree{Root: root}
-	full, err := s.fullPath(root)
-	if err == nil {
-		err = s.descend(ctx, root, full, &t)
+	for q, err := range s.Queues(ctx, root) {
+		if err != nil {
+			return Tree{}, err
+		}
+		t.Queues = append(t.Queues, q)
 	}
-	if err == nil {
-		slices.SortFunc(t.Queues, func(a, b Queue) int { return strings.Compare(a.Path, b.Path) })
-		err = s.tie(ctx, &t)
-	}
-	if err != nil {
+	slices.SortFunc(t.Queues, func(a, b Queue) int { return strings.Compare(a.Path, b.Path) })
+	if err := s.tie(ctx, &t); err != nil {
 		return Tree{}, &Error{Op: "inspect", Path: root, Err: err}
 	}
 	return t, nil
-}
-
-func (s *Session) descend(ctx context.Context, at, full string, t *Tree) error {
-	var names []string
-	err := s.ask(ctx, func() (err error) {
-		names, _, err = s.conn.Children(full)
-		return err
-	})
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	q := Queue{Path: at}
-	var line []znode.Name
-	for _, n := range names {
-		if name, ok := znode.Parse(n); ok {
-			line = append(line, name)
-			continue
-		}
-		q.Other = append(q.Other, n)
-		if err := s.descend(ctx, path.Join(at, n), path.Join(full, n), t); err != nil {
-			return err
-		}
-	}
-	if q.Nodes, err = s.read(ctx, full, line); err != nil {
-		return err
-	}
-	if len(q.Nodes) > 0 {
-		t.Queues = append(t.Queues, q)
-	}
-	return nil
 }
 
 // tie sets the Waits and the Cycles of a tree.

@@ -65,7 +65,7 @@ func (s *Session) mapErr(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctxErr(ctx)
 	}
-	return err
+	return refusal(err)
 }
 
 // LossReason returns why a lock was lost, of an error that Is ErrLost: of
@@ -75,6 +75,11 @@ func LossReason(err error) EndReason {
 		return ""
 	}
 	return endReason(err)
+}
+
+// closed reports whether a lock was lost by the Close of its session.
+func closed(err error) bool {
+	return errors.Is(err, ErrClosed) && !errors.Is(err, errClientClosed)
 }
 
 func endReason(err error) EndReason {

@@ -17,6 +17,9 @@ func (l *Lock) abandon(c *Call) {
 	l.mu.Lock()
 	if c.group == nil {
 		l.mu.Unlock()
+		if c.err == nil {
+			c.peer = nil // granted: it stood behind nobody any more
+		}
 		if c.err == nil && c.holder != nil { // a call for no permits has no holder
 			l.Undo(c)
 		}
@@ -32,13 +35,13 @@ func (l *Lock) abandon(c *Call) {
 	}
 }
 
-// note records the position of a call, with before calls ahead of its group, for the
-// error that ends the call.
+// note records the position of a call, with before calls ahead of its group, and the
+// node it stands behind, for the error that ends the call.
 func (l *Lock) note(c *Call, before int) {
 	if c.Kind == Permit && c.Weight == 0 {
 		return // it has no position
 	}
-	c.Position = l.position(c, before)
+	c.Position, c.peer = l.position(c, before), l.before(c)
 	if t := l.ticketFor(c); t != nil {
 		c.Node = t.e.Last()
 	}

@@ -16,7 +16,7 @@ import (
 type Handle struct {
 	l       *Lock
 	h       *Holder
-	node    string
+	nodes   []string
 	fence   int64
 	session int64
 	revoked chan struct{}
@@ -30,7 +30,8 @@ type Handle struct {
 // quorum that it lives, and the node is watched, so that a loss is noticed.
 func (l *Lock) opens(h *Holder, c *Handle) {
 	e := h.ticket.e
-	*c = Handle{l: l, h: h, node: e.Node(), fence: e.Fence(), session: e.Session(), revoked: make(chan struct{})}
+	nodes := e.Nodes()
+	*c = Handle{l: l, h: h, nodes: nodes, fence: e.Fence(), session: e.Session(), revoked: make(chan struct{})}
 	if h.open == nil {
 		h.open = make(map[*Handle]struct{})
 	}
@@ -41,7 +42,6 @@ func (l *Lock) opens(h *Holder, c *Handle) {
 	if h.guard != nil {
 		return
 	}
-	nodes := e.Nodes()
 	h.guard = l.t.Conn.Guard(nodes, c.session, func(why error) func() {
 		d := l.loses(h, why)
 		for _, f := range d.ends {
@@ -164,8 +164,12 @@ func (c *Handle) OnEnd(f func(why error)) {
 	}
 }
 
-// Node returns the full path of the holder's node.
-func (c *Handle) Node() string { return c.node }
+// Node returns the full path of the holder's first node.
+func (c *Handle) Node() string { return c.nodes[0] }
+
+// Nodes returns the full paths of all of the holder's nodes, one a place, also after its
+// end. They must not be changed.
+func (c *Handle) Nodes() []string { return c.nodes }
 
 // Fence returns the zxid of the transaction that made the node.
 func (c *Handle) Fence() int64 { return c.fence }

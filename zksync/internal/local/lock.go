@@ -142,7 +142,10 @@ func (l *Lock) join(c *Call) error {
 	}
 	ahead := l.aheadOf(c)
 	err := l.line.join(c)
-	if err == nil && c.group != nil {
+	switch {
+	case err != nil:
+		c.peer = l.before(c)
+	case c.group != nil:
 		l.waits(c, ahead)
 	}
 	l.finish()

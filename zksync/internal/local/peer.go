@@ -44,23 +44,53 @@ func (l *Lock) listen(c *Call) error {
 			l.mu.Lock()
 			p := c.peer
 			l.mu.Unlock()
-			if p != ownSession { // else it was reported first
+			if p != nil && p != ownSession { // else the call has failed, or it was reported first
 				c.Blocked(*p)
 			}
 		}
 	}
 }
 
+// Behind returns the node that a call that failed stood behind, as far as that was known;
+// nil if it was not.
+func (c *Call) Behind() *Peer {
+	if c.peer == ownSession {
+		return nil
+	}
+	return c.peer
+}
+
+// before returns the node that a call waits for, or would wait for, as far as that is known
+// without a request. It is called with the lock's mutex held.
+func (l *Lock) before(c *Call) *Peer {
+	if c.group != nil && c.group.ticket != nil && c.group.ticket.peer != nil {
+		return c.group.ticket.peer
+	}
+	if h := l.aheadOf(c); h != nil {
+		p := l.describe(h)
+		return &p
+	}
+	if g := l.line.first(); g != nil && g.ticket != nil && g != c.group {
+		return g.ticket.peer
+	}
+	return nil
+}
+
 // holderAhead describes the holder of its own session that a call found.
 func (l *Lock) holderAhead(c *Call) Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := c.ahead
-	p := Peer{Ours: h.first, Trace: h.first.Name.Trace, Since: h.start}
-	p.Path, p.Local, p.Stat.EphemeralOwner = h.ticket.e.Node(), true, h.ticket.e.Session()
+	p := l.describe(c.ahead)
 	if c.group != nil {
 		p.Place = l.position(c, l.line.before(c.group))
 	}
+	return p
+}
+
+// describe describes a holder of this session.
+func (l *Lock) describe(h *Holder) Peer {
+	p := Peer{Ours: h.first, Trace: h.first.Name.Trace, Since: h.start}
+	p.Path, p.Local, p.Stat.EphemeralOwner = h.ticket.e.Node(), true, h.ticket.e.Session()
 	if h.shared && h.ticket.pub != nil {
 		p.Trace = h.ticket.pub.trace()
 	}

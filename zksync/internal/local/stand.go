@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -110,6 +111,15 @@ func (l *Lock) inOrder(g *group) func(context.Context) {
 	}
 }
 
+// refusedBy returns the node that a ticket which fails with err stood behind; nil if it is
+// not known.
+func refusedBy(t *Ticket, err error) *Peer {
+	if busy := (*queue.BusyError)(nil); errors.As(err, &busy) {
+		return &Peer{Blocker: queue.Blocker{Path: busy.Node}}
+	}
+	return t.peer
+}
+
 // stands waits for the turn of a ticket in ZooKeeper's line.
 func (l *Lock) stands(ctx context.Context, t *Ticket) {
 	defer l.Leave()
@@ -135,6 +145,7 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		if t.moving {
 			for _, c := range t.group.calls {
 				c.Position = 1 + l.line.before(t.group)
+				c.peer = refusedBy(t, err)
 			}
 		}
 		l.line.failed(t, err)

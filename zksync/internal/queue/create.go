@@ -83,7 +83,7 @@ func mostData(data []byte) []byte {
 	if len(data) == 0 {
 		return nil
 	}
-	return make([]byte, max(len(data), znode.MaxInfo))
+	return make([]byte, min(len(data)+znode.MaxNamed, max(len(data), znode.MaxInfo)))
 }
 
 // resolve finds out whether a create of unknown outcome has made its nodes, and takes

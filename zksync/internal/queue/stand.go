@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -59,6 +60,20 @@ func (e *Entry) Stand(ctx context.Context) error {
 	}
 }
 
+// BusyError is ErrBusy with the node that is in the way, if it is one node.
+type BusyError struct{ Node string }
+
+func (e *BusyError) Error() string { return ErrBusy.Error() }
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
+// busy returns the refusal of an entry that does not wait.
+func (e *Entry) busy(p Place, line []znode.Name, v Verdict) error {
+	if v.Watch < 0 {
+		return ErrBusy
+	}
+	return &BusyError{path.Join(p.Parent, line[v.Watch].Raw)}
+}
+
 // look returns ErrBusy if standing in line would be in vain. It runs before any node
 // is made, so that a refusal costs one read and leaves no trace.
 func (e *Entry) look(ctx context.Context) error {
@@ -86,7 +101,7 @@ func (e *Entry) look(ctx context.Context) error {
 			line := append(e.parse(p, names), znode.Name{Kind: p.Kind, Weight: p.Weight, Limit: p.Limit})
 			if v := p.Rule(line, len(line)-1); !v.Held {
 				e.place.Store(int32(v.place(len(line) - 1)))
-				return ErrBusy
+				return e.busy(p, line, v)
 			}
 			break
 		}

@@ -36,7 +36,7 @@ func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err e
 		case v.Held:
 			err = e.enter(i, seen)
 		case e.order.Try:
-			return waited, ErrBusy
+			return waited, e.busy(e.order.Places[i], seen.line, v)
 		default:
 			waited = true
 			err = e.awaitTurn(ctx, i, seen, v, &known)

@@ -53,6 +53,17 @@ var Ways = []Way{
 	{Name: "Do", Hold: true, Take: func(ctx context.Context, l zksync.Locker) (func(context.Context) error, error) {
 		return do(func(f func(context.Context, *zksync.Hold) error) error { return l.Do(ctx, f) })
 	}},
+	{Name: "TryDo", Hold: true, Try: true, Take: func(ctx context.Context, l zksync.Locker) (func(context.Context) error, error) {
+		return do(func(f func(context.Context, *zksync.Hold) error) error { return ran(l.TryDo(ctx, f)) })
+	}},
+}
+
+// ran is the error of a TryDo, or that its function did not run.
+func ran(ran bool, err error) error {
+	if !ran && err == nil {
+		return ErrRefused
+	}
+	return err
 }
 
 func handle(h *zksync.Hold, err error) (func(context.Context) error, error) {
@@ -210,5 +221,9 @@ var permitTakings = []Taking{
 	{Name: "Do", Take: func(ctx context.Context, s Subject) (func(context.Context) error, error) {
 		p := s.Lock.(Permits)
 		return do(func(f func(context.Context, *zksync.Hold) error) error { return p.Do(ctx, p.N, f) })
+	}},
+	{Name: "TryDo", Try: true, Take: func(ctx context.Context, s Subject) (func(context.Context) error, error) {
+		p := s.Lock.(Permits)
+		return do(func(f func(context.Context, *zksync.Hold) error) error { return ran(p.TryDo(ctx, p.N, f)) })
 	}},
 }

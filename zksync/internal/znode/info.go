@@ -10,13 +10,27 @@ import (
 	"unicode/utf8"
 )
 
-// MaxInfo is the largest number of bytes that Encode and AddRevoke return.
-const MaxInfo = 256
+// MaxInfo is the largest number of bytes that Encode returns.
+const MaxInfo = 512
 
+// MaxNamed is by how many bytes the data of a node may grow when it comes to name
+// another owner and another trace, and to ask for the lock.
+const MaxNamed = len(`,"owner":{"id":"","name":""},"tp":"","revoke":true`) + maxOwnerID + maxOwnerName + traceParentLen
+
+// The most bytes of each text as Encode writes it, escapes included. Together with the
+// rest of the data they never exceed MaxInfo.
 const (
-	maxForeign = 4 << 10 // the most bytes that DecodeInfo reads
-	maxText    = 40      // the most bytes of each text
+	maxIdentity  = 128
+	maxHost      = 64
+	maxOwnerID   = 32
+	maxOwnerName = 64
+
+	traceParentLen = 55
 )
+
+// maxForeign is the most bytes that DecodeInfo reads. It leaves room for later versions
+// that publish more than this one does.
+const maxForeign = 4 << 10
 
 // Info describes the call that a node stands in line for. It is for people and tools
 // to read; no lock decides by it. The zero value describes nothing.
@@ -30,27 +44,21 @@ type Info struct {
 	Revoke      bool   // somebody asks for the lock
 }
 
-// Encode returns the node's data: JSON of at most 256 bytes, without the fields that
-// are empty or false. Each text is cut to 40 bytes. If the texts are too long
-// together, the owner's name is cut further, then the host, then the identity. A cut
-// is never within a character. Invalid UTF-8, and characters that move a terminal's
-// cursor or reverse its direction of writing, become U+FFFD.
+// Encode returns the node's data: JSON of at most MaxInfo bytes, without the fields that
+// are empty or false. A text that is too long loses its beginning, because names of one
+// kind, such as those of pods, differ at the end: the identity keeps at most 128 bytes,
+// the host and the owner's name 64 each, and the owner's id 32, counted with the escapes
+// of JSON. A cut is never within a character. Invalid UTF-8, and characters that move a
+// terminal's cursor or reverse its direction of writing, become U+FFFD.
 func (i Info) Encode() []byte {
-	i = i.clean()
+	i.TraceParent = cleanTraceParent(i.TraceParent)
 	e := encoder{payload: payload{
-		V: 1, ID: i.Identity, Host: i.Host, PID: int64(max(i.PID, 0)),
-		Owner: payloadOwner{ID: i.OwnerID, Name: i.OwnerName}, TP: i.TraceParent, Revoke: i.Revoke,
+		V: 1, ID: cut(i.Identity, maxIdentity), Host: cut(i.Host, maxHost), PID: int64(max(i.PID, 0)),
+		Owner: payloadOwner{ID: cut(i.OwnerID, maxOwnerID), Name: cut(i.OwnerName, maxOwnerName)},
+		TP:    i.TraceParent, Revoke: i.Revoke,
 	}}
-	e.Grow(MaxInfo)
-	b := e.encode()
-	for _, text := range []*string{&e.payload.Owner.Name, &e.payload.Host, &e.payload.ID} {
-		if len(b) <= MaxInfo {
-			break
-		}
-		*text = shorten(*text, len(b)-MaxInfo)
-		b = e.encode()
-	}
-	return b
+	e.Grow(MaxInfo / 2) // most are not larger
+	return e.encode()
 }
 
 // payload is the JSON of a node's data.
@@ -86,51 +94,68 @@ func (e *encoder) encode() []byte {
 	return bytes.TrimSuffix(e.Bytes(), []byte{'\n'})
 }
 
-// clean returns i with texts that are safe to show and not too long.
-func (i Info) clean() Info {
-	for _, text := range []*string{&i.Identity, &i.Host, &i.OwnerID, &i.OwnerName} {
-		*text = cleanText(*text)
-	}
-	if !isTraceParent(i.TraceParent) {
-		i.TraceParent = ""
-	}
-	return i
-}
-
-// shorten cuts characters off the end of text until its JSON is shorter by at least
-// the given number of bytes, or nothing is left.
-func shorten(text string, by int) string {
-	for by > 0 && text != "" {
-		r, n := utf8.DecodeLastRuneInString(text)
-		if r == '"' || r == '\\' {
-			by--
-		}
-		by -= n
-		text = text[:len(text)-n]
-	}
-	return text
-}
-
-// cleanText returns a text that is safe to show, of at most maxText bytes.
-func cleanText(text string) string {
-	ok := len(text) <= maxText
-	for i := 0; ok && i < len(text); i++ {
-		ok = ' ' <= text[i] && text[i] <= '~'
-	}
-	if ok {
+// cut returns the end of a text, safe to show, of at most limit bytes in JSON.
+func cut(text string, limit int) string {
+	if len(text) <= limit && printable(text) && !strings.ContainsAny(text, escaped) {
 		return text
 	}
-	b := make([]byte, 0, maxText)
+	size, from := 0, len(text)
+	for from > 0 { // from the end, so that a very long text costs no more
+		r, n := utf8.DecodeLastRuneInString(text[:from]) // an invalid byte comes as U+FFFD
+		if size += sizeInJSON(r); size > limit {
+			break
+		}
+		from -= n
+	}
+	return clean(text[from:])
+}
+
+// escaped are the characters that are safe to show and that JSON escapes, each with a
+// backslash.
+const escaped = "\"\\"
+
+// sizeInJSON returns how many bytes a character takes that was made safe to show.
+func sizeInJSON(r rune) int {
+	switch {
+	case strings.ContainsRune(escaped, r):
+		return 2
+	case unshowable(r):
+		r = utf8.RuneError
+	}
+	return utf8.RuneLen(r)
+}
+
+// clean returns a text that is safe to show.
+func clean(text string) string {
+	if printable(text) {
+		return text
+	}
+	b := make([]byte, 0, len(text))
 	for _, r := range text { // an invalid byte comes as U+FFFD
 		if unshowable(r) {
 			r = utf8.RuneError
 		}
-		if len(b)+utf8.RuneLen(r) > maxText {
-			break
-		}
 		b = utf8.AppendRune(b, r)
 	}
 	return string(b)
+}
+
+// printable reports whether a text has only ASCII characters that are safe to show.
+func printable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// cleanTraceParent returns s if it is a traceparent, else "".
+func cleanTraceParent(s string) string {
+	if !isTraceParent(s) {
+		return ""
+	}
+	return s
 }
 
 // unshowable reports whether r is a control character, a line separator, or a
@@ -143,7 +168,7 @@ func unshowable(r rune) bool {
 // version, trace, parent and flags in lower-case hex. The version must not be ff, and
 // neither trace nor parent may be all zeros.
 func isTraceParent(s string) bool {
-	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+	if len(s) != traceParentLen || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return false
 	}
 	for _, part := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
@@ -158,8 +183,8 @@ func isTraceParent(s string) bool {
 
 // DecodeInfo reads a node's data. It returns false for data that is no payload of
 // version 1: data of other programs, more than 4 KiB, or JSON of another shape. The
-// result is safe to show: texts are cut, and characters replaced, as Encode does it,
-// and the TraceParent is well formed or empty.
+// result is safe to show: characters are replaced as Encode does it, and the TraceParent
+// is well formed or empty. Texts are not cut: a later version may publish longer ones.
 func DecodeInfo(data []byte) (Info, bool) {
 	if len(data) == 0 || len(data) > maxForeign {
 		return Info{}, false
@@ -169,14 +194,14 @@ func DecodeInfo(data []byte) (Info, bool) {
 		return Info{}, false
 	}
 	return Info{
-		Identity:    p.ID,
-		Host:        p.Host,
+		Identity:    clean(p.ID),
+		Host:        clean(p.Host),
 		PID:         int(p.PID),
-		OwnerID:     p.Owner.ID,
-		OwnerName:   p.Owner.Name,
-		TraceParent: p.TP,
+		OwnerID:     clean(p.Owner.ID),
+		OwnerName:   clean(p.Owner.Name),
+		TraceParent: cleanTraceParent(p.TP),
 		Revoke:      p.Revoke,
-	}.clean(), true
+	}, true
 }
 
 // RevokeWord is Curator's word. Written to a node, it asks the holder to release the
@@ -187,16 +212,16 @@ const RevokeWord = "__REVOKE__"
 const revokeMember = `,"revoke":true`
 
 // AddRevoke returns a node's data with "revoke":true added as its last member. It
-// returns false for data that DecodeInfo does not read. Members that this version does
-// not know are kept, unless the result would be longer than MaxInfo: then the data is
-// encoded again, and texts are cut as Encode cuts them.
+// returns false for data that DecodeInfo does not read. Everything else is kept, also
+// what this version does not know, unless the result would be too long for DecodeInfo:
+// then the data is encoded again, and texts are cut as Encode cuts them.
 func AddRevoke(data []byte) ([]byte, bool) {
 	i, ok := DecodeInfo(data)
 	if !ok {
 		return nil, false
 	}
 	object := bytes.TrimRight(data, " \t\r\n")
-	if len(object)+len(revokeMember) > MaxInfo {
+	if len(object)+len(revokeMember) > maxForeign {
 		i.Revoke = true
 		return i.Encode(), true
 	}

@@ -2,6 +2,7 @@ package znode
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -25,9 +26,15 @@ func TestInfoEncode(t *testing.T) {
 		{"pid", Info{PID: 1}, `{"v":1,"pid":1}`},
 		{"negative pid", Info{PID: -1}, `{"v":1}`},
 		{"escapes", Info{Identity: `a"b\c</x>&'`}, `{"v":1,"id":"a\"b\\c</x>&'"}`},
-		{"long", Info{Identity: strings.Repeat("a", 41)}, `{"v":1,"id":"` + strings.Repeat("a", 40) + `"}`},
-		{"rune at the cut", Info{Identity: strings.Repeat("a", 39) + "é"}, `{"v":1,"id":"` + strings.Repeat("a", 39) + `"}`},
-		{"rune before the cut", Info{Identity: strings.Repeat("a", 38) + "é"}, `{"v":1,"id":"` + strings.Repeat("a", 38) + `é"}`},
+		{"long", Info{Identity: "x" + strings.Repeat("a", 127) + "z"}, `{"v":1,"id":"` + strings.Repeat("a", 127) + `z"}`},
+		{"long host", Info{Host: "x" + strings.Repeat("a", 63) + "z"}, `{"v":1,"host":"` + strings.Repeat("a", 63) + `z"}`},
+		{"long name", Info{OwnerName: "x" + strings.Repeat("a", 63) + "z"}, `{"v":1,"owner":{"name":"` + strings.Repeat("a", 63) + `z"}}`},
+		{"long id", Info{OwnerID: "x" + strings.Repeat("a", 31) + "z"}, `{"v":1,"owner":{"id":"` + strings.Repeat("a", 31) + `z"}}`},
+		{"rune at the cut", Info{Host: "é" + strings.Repeat("a", 63)}, `{"v":1,"host":"` + strings.Repeat("a", 63) + `"}`},
+		{"rune after the cut", Info{Host: "xé" + strings.Repeat("a", 62)}, `{"v":1,"host":"é` + strings.Repeat("a", 62) + `"}`},
+		{"escape at the cut", Info{Host: `"` + strings.Repeat("a", 63)}, `{"v":1,"host":"` + strings.Repeat("a", 63) + `"}`},
+		{"escape after the cut", Info{Host: `x"` + strings.Repeat("a", 62)}, `{"v":1,"host":"\"` + strings.Repeat("a", 62) + `"}`},
+		{"control at the cut", Info{Host: "\x00" + strings.Repeat("a", 62)}, `{"v":1,"host":"` + strings.Repeat("a", 62) + `"}`},
 		{"invalid", Info{Identity: "a\xffb\xc3"}, "{\"v\":1,\"id\":\"a\ufffdb\ufffd\"}"},
 		{"controls", Info{Identity: "a\x1b[2J\n\x7f\u0085\u2028\u202e"}, "{\"v\":1,\"id\":\"a\ufffd[2J\ufffd\ufffd\ufffd\ufffd\ufffd\"}"},
 		{"revoked", Info{Revoke: true}, `{"v":1,"revoke":true}`},
@@ -48,7 +55,7 @@ func TestInfoEncode(t *testing.T) {
 func checkEncoded(t *testing.T, info Info) Info {
 	t.Helper()
 	data := info.Encode()
-	if len(data) > 256 || !json.Valid(data) || !utf8.Valid(data) {
+	if len(data) > MaxInfo || !json.Valid(data) || !utf8.Valid(data) {
 		t.Fatalf("%d bytes: %q", len(data), data)
 	}
 	got, ok := DecodeInfo(data)
@@ -58,14 +65,37 @@ func checkEncoded(t *testing.T, info Info) Info {
 	if again := got.Encode(); string(again) != string(data) {
 		t.Fatalf("%q became %q", data, again)
 	}
-	for _, p := range [][2]string{
-		{got.Identity, info.Identity}, {got.Host, info.Host}, {got.OwnerID, info.OwnerID}, {got.OwnerName, info.OwnerName},
+	for _, p := range []struct {
+		got, given string
+		limit      int
+	}{
+		{got.Identity, info.Identity, 128}, {got.Host, info.Host, 64}, {got.OwnerID, info.OwnerID, 32}, {got.OwnerName, info.OwnerName, 64},
 	} {
-		if len(p[0]) > 40 || !strings.HasPrefix(strings.Map(replace, strings.ToValidUTF8(each(p[1]), "\ufffd")), p[0]) {
-			t.Fatalf("%q became %q", p[1], p[0])
+		shown := strings.Map(replace, strings.ToValidUTF8(each(p.given), "\ufffd"))
+		if inJSON(t, p.got) > p.limit || !strings.HasSuffix(shown, p.got) {
+			t.Fatalf("%q became %q", p.given, p.got)
+		}
+		// One character more would not fit.
+		if cut := strings.TrimSuffix(shown, p.got); cut != "" {
+			_, n := utf8.DecodeLastRuneInString(cut)
+			if inJSON(t, shown[len(cut)-n:]) <= p.limit {
+				t.Fatalf("%q was cut to %q without need", p.given, p.got)
+			}
 		}
 	}
 	return got
+}
+
+// inJSON is the number of bytes that a text takes between the quotes.
+func inJSON(t *testing.T, text string) int {
+	t.Helper()
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
+		t.Fatal(err)
+	}
+	return len(strings.TrimSpace(b.String())) - 2
 }
 
 // each separates invalid bytes, of which ToValidUTF8 replaces only whole runs.
@@ -84,29 +114,35 @@ func replace(r rune) rune {
 	return r
 }
 
+// The texts have their full lengths beside each other, whatever their characters.
 func TestInfoFits(t *testing.T) {
 	for _, unit := range []string{"a", `"`, `\`, "é", "€", "😀", "\xff", "\x00", "<", "a\""} {
-		text := strings.Repeat(unit, 60)
-		var got Info
+		text := strings.Repeat(unit, 200)
 		for _, revoke := range []bool{false, true} {
-			got = checkEncoded(t, Info{text, text, 1<<31 - 1, text, text, tp, revoke})
-			if got.Identity == "" || got.OwnerID == "" || got.TraceParent != tp || got.PID != 1<<31-1 || got.Revoke != revoke {
+			got := checkEncoded(t, Info{text, text, math.MaxInt, text, text, tp, revoke})
+			if got.TraceParent != tp || got.PID != math.MaxInt || got.Revoke != revoke {
 				t.Errorf("%q: %+v lost what is not cut", unit, got)
 			}
-			if got.Host == "" && got.OwnerName != "" {
-				t.Errorf("%q: %+v was cut in another order", unit, got)
+			for _, p := range []struct {
+				text  string
+				limit int
+			}{{got.Identity, 128}, {got.Host, 64}, {got.OwnerID, 32}, {got.OwnerName, 64}} {
+				if inJSON(t, p.text) < p.limit-3 {
+					t.Errorf("%q: %q was cut without need", unit, p.text)
+				}
 			}
 		}
-		// Without a traceparent, plain texts need no cut beyond the first.
-		got = checkEncoded(t, Info{Identity: text, Host: text, PID: 1, OwnerID: text, OwnerName: ""})
-		if unit == "a" && len(got.Identity)+len(got.Host)+len(got.OwnerID) != 120 {
-			t.Errorf("%+v was cut without need", got)
-		}
 	}
-	// Nothing is cut further than it must be.
-	full := Info{strings.Repeat("i", 40), strings.Repeat("h", 40), 4711, strings.Repeat("o", 40), strings.Repeat("n", 40), tp, false}
-	if data := full.Encode(); len(data) != 256 {
-		t.Errorf("%d bytes: %s", len(data), data)
+}
+
+// The data grows by no more than MaxNamed when it comes to name an owner and a trace.
+func TestMaxNamed(t *testing.T) {
+	without := Info{Identity: "a", Host: "b", PID: 1}
+	with := without
+	with.OwnerID, with.OwnerName, with.TraceParent = strings.Repeat("x", 100), strings.Repeat("y", 100), tp
+	asked, _ := AddRevoke(with.Encode())
+	if grown := len(asked) - len(without.Encode()); grown != MaxNamed {
+		t.Errorf("%d bytes more, want %d", grown, MaxNamed)
 	}
 }
 
@@ -125,7 +161,9 @@ func TestDecodeInfo(t *testing.T) {
 		{`{"v":1}`, Info{}},
 		{` {"v":1,"new":[1,{}],"id":"a"} `, Info{Identity: "a"}},
 		{`{"v":1,"owner":null,"id":null}`, Info{}},
-		{`{"v":1,"id":"` + strings.Repeat("x", 50) + `"}`, Info{Identity: strings.Repeat("x", 40)}},
+		{`{"v":1,"id":"` + strings.Repeat("x", 4000) + `"}`, Info{Identity: strings.Repeat("x", 4000)}}, // of a later version
+		{`{"v":1,"owner":{"id":"` + strings.Repeat("x", 1000) + `","name":"` + strings.Repeat("y", 1000) + `"}}`,
+			Info{OwnerID: strings.Repeat("x", 1000), OwnerName: strings.Repeat("y", 1000)}},
 		{`{"v":1,"id":"a\u001b[31mb\r\n\u202e"}`, Info{Identity: "a\ufffd[31mb\ufffd\ufffd\ufffd"}},
 		{`{"v":1,"host":"\ud800"}`, Info{Host: "\ufffd"}},
 		{"{\"v\":1,\"host\":\"a\xffb\"}", Info{Host: "a\ufffdb"}},
@@ -199,23 +237,25 @@ func TestIsRevoke(t *testing.T) {
 	}
 }
 
-// The request goes beside what the data says, which stays readable, and never
-// makes it longer than it may be.
+// The request goes beside what the data says, which stays readable, and complete as
+// long as it can be read.
 func TestAddRevoke(t *testing.T) {
-	full := Info{strings.Repeat("i", 40), strings.Repeat("h", 40), 4711, strings.Repeat("o", 40), strings.Repeat("n", 40), tp, false}
-	cut := full
-	cut.OwnerName, cut.Revoke = full.OwnerName[:26], true
+	full := Info{strings.Repeat("i", 200), strings.Repeat("h", 200), 4711, strings.Repeat("o", 200), strings.Repeat("n", 200), tp, false}
+	asked := full
+	asked.Revoke = true
+	long := func(n int) string { return `{"v":1,"id":"a","new":"` + strings.Repeat("x", n-25) + `"` }
 	for data, want := range map[string]string{
 		`{"v":1}`:                      `{"v":1,"revoke":true}`,
 		`{"v":1,"id":"a}"}`:            `{"v":1,"id":"a}","revoke":true}`,
 		" {\"v\":1, \"new\":[{}] } \n": ` {"v":1, "new":[{}] ,"revoke":true}`,
-		string(full.Encode()):          string(cut.Encode()),
-		`{"v":1,"id":"a","new":"` + strings.Repeat("x", 217) + `"}`: `{"v":1,"id":"a","new":"` + strings.Repeat("x", 217) + `","revoke":true}`,
-		`{"v":1,"id":"a","new":"` + strings.Repeat("x", 218) + `"}`: `{"v":1,"id":"a","revoke":true}`,
-		"":           "",
-		"10.0.0.7":   "",
-		"__REVOKE__": "",
-		`{"v":2}`:    "",
+		string(full.Encode()):          string(asked.Encode()),
+		long(1000) + "}":               long(1000) + `,"revoke":true}`,
+		long(4096-14) + "}":            long(4096-14) + `,"revoke":true}`,
+		long(4096-13) + "}":            `{"v":1,"id":"a","revoke":true}`,
+		"":                             "",
+		"10.0.0.7":                     "",
+		"__REVOKE__":                   "",
+		`{"v":2}`:                      "",
 	} {
 		got, ok := AddRevoke([]byte(data))
 		if string(got) != want || ok != (want != "") {
@@ -235,7 +275,7 @@ func FuzzDecodeInfo(f *testing.F) {
 			t.Fatalf("%+v without ok", info)
 		}
 		for _, s := range []string{info.Identity, info.Host, info.OwnerID, info.OwnerName} {
-			if len(s) > 40 || !utf8.ValidString(s) || strings.ContainsFunc(s, unshowable) {
+			if !utf8.ValidString(s) || strings.ContainsFunc(s, unshowable) {
 				t.Fatalf("%q is not fit to be shown", s)
 			}
 		}
@@ -244,10 +284,10 @@ func FuzzDecodeInfo(f *testing.F) {
 			t.Fatalf("AddRevoke: %v, DecodeInfo: %v", can, ok)
 		} else if ok {
 			got, ok := DecodeInfo(asked)
-			if len(asked) > MaxInfo || !ok || !got.Revoke || !IsRevoke(asked) {
+			if len(asked) > maxForeign || !ok || !got.Revoke || !IsRevoke(asked) {
 				t.Fatalf("%q became %q", data, asked)
 			}
-			if got.Revoke = info.Revoke; got != info && len(data)+len(revokeMember) <= MaxInfo {
+			if got.Revoke = info.Revoke; got != info && len(data)+len(revokeMember) <= maxForeign {
 				t.Fatalf("%q became %q", data, asked)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/printer"
+	"github.com/zklocker/go-zksync/zksync"
 )
 
 // Job is a command that runs under a lock. All fields but Env must be set.
@@ -42,6 +43,9 @@ type End struct {
 
 // Reason returns why a lock was lost, for a line that says already that it was.
 func Reason(lost error) string {
+	if e := (*zksync.Error)(nil); errors.As(lost, &e) {
+		lost = e.Err // the line names the lock, too
+	}
 	return strings.TrimPrefix(exit.Plain(lost), "lock lost: ")
 }
 
