@@ -109,7 +109,7 @@ func TestErrorNamesThePeerOfARefusal(t *testing.T) {
 		} {
 			_, err := l.TryHold(ctx)
 			e := suite.IsError(t, err, zksync.ErrBusy)
-			if e.Peer == nil || *e.Peer != (zksync.Peer{Node: h.Node(), Position: e.Position}) {
+			if e.Peer == nil || e.Peer.Node != h.Node() || e.Peer.Position != e.Position || e.Peer.Form != zksync.FormZKSync || e.Peer.Identity != "" {
 				t.Errorf("%s: %+v, want %s", name, e.Peer, h.Node())
 			}
 		}
