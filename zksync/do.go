@@ -7,7 +7,9 @@ import (
 
 // work runs fn under a hold, and gives it back.
 func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) (err error) {
+	ctx, end := m.doing(ctx)
 	defer func() { // also when fn panics or ends its goroutine
+		end()
 		rctx, cancel := m.brief(context.Background())
 		defer cancel()
 		rerr := h.Release(rctx)

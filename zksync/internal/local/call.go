@@ -28,6 +28,7 @@ type Want struct {
 	Handle  bool   // the caller sees the fence: the ticket serves nobody else
 	Try     bool   // the call does not wait
 	Must    bool   // the call has no error to return: Shutdown leaves it alone
+	Within  bool   // the work that makes the call has the lock already: it enters for an owner, or fails
 	Strict  bool   // permits of another limit before the call's are an error
 	Handoff int    // how many calls in a row a ticket may serve while others wait elsewhere
 }
@@ -50,8 +51,9 @@ func (w *Want) size() int64 {
 // Name is what a node says of the call that it serves. It is a plain value; the zero
 // value names nobody.
 type Name struct {
-	OwnerID, Owner string
-	Trace          string // a traceparent
+	OwnerID string
+	Owner   string // the call's label, or else the owner's name
+	Trace   string // a traceparent
 }
 
 // Caller is the side of a call that knows the program.
@@ -91,6 +93,7 @@ type Call struct {
 	waits   bool          // in the line
 	granted bool          // and taken
 	enters  bool          // its owner's holder
+	into    *Holder       // its owner's, which lasts until the call has entered it: see gather
 	ahead   *Holder       // the holder of its own session that it met
 	told    *Peer         // the newest word of whom it waits for
 	news    chan struct{} // told is new; nil: nobody wants to know
@@ -116,6 +119,7 @@ type group struct {
 	front  bool     // it may stand in ZooKeeper's line
 	adds   bool     // of a permit in front: its node adds to what stands in the line
 	elem   *list.Element
+	asks   *list.Element // in line.asking
 }
 
 func (g *group) add(c *Call) {

@@ -41,6 +41,10 @@
 //   - Each group in front has a ticket, or waits for the holder's. Each ticket on its
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
+//   - No call waits while its owner holds. Those that waited enter with the call of their
+//     owner that is granted, or end if they can't be beside it; a holder lasts until
+//     those that need a request have entered. Work that holds the lock does not wait
+//     for it.
 //   - Lost levels are given back first, then the oldest that reads, or the newest permit.
 //   - A call is answered once, and nobody who came earlier and can't be beside it
 //     waits longer. A grant that races with the end of its call is undone, and the next

@@ -17,7 +17,12 @@ func (l *Lock) abandon(c *Call) {
 	l.mu.Lock()
 	if c.group == nil {
 		l.mu.Unlock()
-		if c.err == nil && c.holder != nil { // none of a call for no permits
+		switch {
+		case c.err != nil:
+		case c.into != nil:
+			l.entered(c.into)
+			c.into = nil
+		case c.holder != nil: // none of a call for no permits
 			l.Undo(c)
 		}
 		return
@@ -90,7 +95,7 @@ func (l *Lock) Undo(c *Call) {
 	c.holder = nil
 	l.mu.Lock()
 	if h.shared {
-		h.ticket.pub.leaves(traceID(c.Name.Trace))
+		h.ticket.pub.leaves(c.Name)
 	}
 	switch {
 	case h.over():

@@ -57,6 +57,9 @@ func (l *line) grant(t *Ticket) {
 		l.admit(h, c)
 	}
 	t.used = true
+	if h.owner != "" {
+		l.gather(h)
+	}
 }
 
 // admit serves a call on a holder.

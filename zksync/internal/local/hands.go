@@ -21,7 +21,7 @@ func (l *Lock) stand(g *group) *Ticket {
 	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try, cancel: cancel, placed: make(chan struct{}), gone: make(chan struct{})}
 	writes := l.t.Writes(l.terms.ACL)
 	by, says := l.payload(c, writes)
-	t.fixed = !writes && (by.name.OwnerID != "" || by.name.Trace != "")
+	t.fixed = !writes && by.name != (Name{})
 	order := queue.Order{
 		Places:  l.terms.places(l.name, *g.Want),
 		Data:    says,
@@ -289,6 +289,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 		h.start = time.Now()
 	}
 	if !c.enters {
+		l.entangles(c.Owner)
 		l.t.Acquired.Add(1)
 		if c.Handed = h.ticket.used; c.Handed {
 			l.t.Handoffs.Add(1)

@@ -44,13 +44,14 @@ type line struct {
 	tail  *group    // readers that one who comes now joins
 	count int       // of calls that wait
 
-	held   list.List            // of *Holder, the oldest first; lost ones with levels included
-	live   int                  // of held, not lost
-	single *Holder              // of held, who holds alone, or has lost that and keeps its place
-	joined *Holder              // of held, the newest that readers share
-	owners map[string][]*Holder // of held, by owner
-	owed   int                  // of held, lost
-	moving int                  // tickets on their way to a turn
+	held   list.List             // of *Holder, the oldest first; lost ones with levels included
+	live   int                   // of held, not lost
+	single *Holder               // of held, who holds alone, or has lost that and keeps its place
+	joined *Holder               // of held, the newest that readers share
+	owners map[string][]*Holder  // of held, by owner
+	asking map[string]*list.List // of *group, in order: those that wait, by owner
+	owed   int                   // of held, lost
+	moving int                   // tickets on their way to a turn
 
 	tickets int64 // that were made
 }
@@ -86,8 +87,11 @@ func (l *line) next(g *group) *group {
 	return nil
 }
 
-// join takes a call in. It is served, refused, or waits.
+// join takes a call in whose owner does not hold. It is served, refused, or waits.
 func (l *line) join(c *Call) error {
+	if c.Within {
+		return ErrDeadlock // the work that makes it holds the lock
+	}
 	if h := l.joinable(&c.Want); h != nil && l.first() == nil && l.fit(h.ticket) {
 		h.ticket.turns++
 		l.admit(h, c)
@@ -105,6 +109,7 @@ func (l *line) join(c *Call) error {
 	g := &group{Want: &c.Want}
 	g.add(c)
 	g.elem = l.waits.PushBack(g)
+	l.waitsFor(g)
 	switch {
 	case c.shares():
 		l.tail = g
@@ -258,6 +263,7 @@ func (l *line) remove(g *group) {
 		}
 	}
 	l.adds(g, false)
+	l.waitsNoMore(g)
 	if l.tail == g {
 		l.tail = nil
 	}

@@ -10,7 +10,7 @@ import (
 type Peer struct {
 	queue.Blocker
 	Ours  *Call     // the call of this session that holds; nil: what the node says is Data
-	Trace string    // of Ours
+	Name  Name      // of Ours, or of a call that reads with it
 	Since time.Time // of Ours: the grant
 }
 
@@ -56,13 +56,13 @@ func (l *Lock) holderAhead(c *Call) Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := c.ahead
-	p := Peer{Ours: h.first, Trace: h.first.Name.Trace, Since: h.start}
+	p := Peer{Ours: h.first, Name: h.first.Name, Since: h.start}
 	p.Path, p.Local, p.Stat.EphemeralOwner = h.ticket.e.Node(), true, h.ticket.e.Session()
 	if c.group != nil {
 		p.Place = l.position(c, l.line.before(c.group))
 	}
 	if h.shared && h.ticket.pub != nil {
-		p.Trace = h.ticket.pub.trace()
+		p.Name = h.ticket.pub.name()
 	}
 	return p
 }

@@ -117,7 +117,7 @@ func (l *line) lose(h *Holder, why error) {
 	}
 	h.lost = why
 	l.lost(h)
-	h.handles = 0
+	h.handles, h.entering = 0, 0
 	l.live--
 	l.owed++
 	if l.joined == h {
@@ -159,23 +159,17 @@ func (l *line) quit(c *Call) {
 	if g == nil {
 		return // answered
 	}
-	named := c.index == 0
-	l.count--
-	if g.remove(c); len(g.calls) > 0 {
-		if t := g.ticket; named && t != nil && t.holder == nil {
-			l.serves(t, g) // it named c
-		}
+	if len(g.calls) == 1 {
+		l.take(c)
+		l.settle()
 		return
 	}
-	t, then := g.ticket, l.next(g)
-	if t != nil {
-		l.drop(t)
+	named := c.index == 0
+	l.count--
+	g.remove(c)
+	if t := g.ticket; named && t != nil && t.holder == nil {
+		l.serves(t, g) // it named c
 	}
-	l.remove(g)
-	if t != nil {
-		l.reuse(t, then)
-	}
-	l.settle()
 }
 
 // failed is told that a ticket has ended without a turn. Those who had it made end
@@ -208,8 +202,9 @@ func (l *line) failed(t *Ticket, err error) {
 }
 
 // pays returns the holder of which a level is given back next: what was lost first, then
-// the oldest that reads, or the newest permit. For an owner it is one of the owner's; for
-// nobody it is an owner's only if there is no other. A permit whose call has not returned
+// the oldest that reads, or the newest permit. For an owner it is one of the owner's, or
+// if there is none one of nobody's; for nobody it is an owner's only if there is no
+// other. A permit whose call has not returned
 // is nobody's to give back: if the call fails after all, it gives back the whole.
 func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	better := func(h *Holder) bool {
@@ -226,7 +221,7 @@ func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	}
 	for e := l.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
-		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || owner != "" && h.owner != owner {
+		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || h.others(owner) {
 			continue
 		}
 		if better(h) {

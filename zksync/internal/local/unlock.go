@@ -11,7 +11,7 @@ import (
 var (
 	ErrUnlocked = errors.New("the lock is not locked")
 	ErrHandle   = errors.New("the lock is held by a handle")
-	ErrNotOwner = errors.New("another owner holds the lock")
+	ErrOthers   = errors.New("only other owners hold the lock")
 )
 
 // Deletion is the end of a node, or of a renewal, that whoever gave the lock back
@@ -53,10 +53,10 @@ func (b Back) Run() {
 	}
 }
 
-// Unlock ends one level of the lock, of its read side or of the other one, whoever
-// took it, unless owner is one and not the level's. trace is that of the call which
-// gives back, if it is known.
-func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
+// Unlock ends one level of the lock, of its read side or of the other one: for an owner
+// one of its own, or if it has none one of nobody's; for nobody whoever's it is. by is
+// what is known of the call which gives back.
+func (l *Lock) Unlock(read bool, owner string, by Name) (b Back, err error) {
 	l.mu.Lock()
 	side := Kind.Alone
 	if read {
@@ -65,10 +65,10 @@ func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 	h := l.line.pays(side, owner)
 	if h == nil {
 		defer l.mu.Unlock()
-		return l.unpaid(side, owner)
+		return Back{}, l.unpaid(side, owner)
 	}
 	if h.shared {
-		h.ticket.pub.leaves(traceID(trace))
+		h.ticket.pub.leaves(by)
 	}
 	h.levels--
 	b = l.vacate(h, false)
@@ -77,22 +77,19 @@ func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 }
 
 // unpaid says why there is no level to end.
-func (l *Lock) unpaid(side func(Kind) bool, owner string) (b Back, err error) {
-	err = ErrUnlocked
+func (l *Lock) unpaid(side func(Kind) bool, owner string) error {
+	err := ErrUnlocked
 	for e := l.line.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
 		switch {
 		case !side(h.kind):
-		case owner != "" && h.owner != owner && (h.levels > 0 || h.kind.Alone()):
-			if h.kind.Alone() {
-				b.Node = h.ticket.e.Node()
-			}
-			return b, ErrNotOwner
+		case h.others(owner):
+			err = ErrOthers
 		default:
-			err = ErrHandle
+			return ErrHandle
 		}
 	}
-	return Back{}, err
+	return err
 }
 
 // GiveBack gives so many permits back that were taken without a handle: those that
