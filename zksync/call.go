@@ -70,14 +70,7 @@ func (m *Mutex) describe(ctx context.Context, c *call) {
 	c.s, c.Ctx, c.ctx, c.start, c.Caller = m.s, ctx, ctx, time.Now(), c
 	c.acq.Path, c.acq.Paths, c.acq.Mode, c.acq.Weight = m.path, m.paths, m.mode, c.Weight
 	c.Kind, c.Terms, c.Handoff, c.Strict = m.kind, &m.cfg.Terms, m.cfg.handoff, m.cfg.strict
-	if m.kind == znode.Permit {
-		return // of nobody
-	}
-	o := m.owner(ctx)
-	if c.Owner = o.id; !o.private {
-		c.acq.Owner = o
-		c.Name.OwnerID, c.Name.Owner = o.id, o.label
-	}
+	c.names(m, ctx)
 }
 
 //go:noinline
@@ -232,9 +225,9 @@ func (c *call) peer(b local.Peer) Peer {
 		p.Session, p.Since = b.Stat.EphemeralOwner, b.Since
 		p.publishes(b.Data)
 	}
-	if o := b.Ours; o != nil && !s.cfg.noInfo {
+	if b.Ours != nil && !s.cfg.noInfo {
 		p.Identity, p.Host, p.PID = s.cfg.identity, s.host, os.Getpid()
-		p.OwnerID, p.OwnerName, p.TraceParent = o.Name.OwnerID, o.Name.Owner, b.Trace
+		p.OwnerID, p.OwnerName, p.TraceParent = b.Name.OwnerID, b.Name.Owner, b.Name.Trace
 	}
 	return p
 }

@@ -5,24 +5,6 @@ import (
 	"errors"
 )
 
-// doing returns the context for the Do of a lock, and for the calls in it. It is not
-// inlined, for the stack of those who wait.
-//
-//go:noinline
-func (m *Mutex) doing(ctx context.Context) context.Context {
-	m.check()
-	o := m.owner(ctx)
-	if o.IsZero() {
-		o = NewOwner("")
-		o.private = true
-	}
-	ctx = context.WithValue(ctx, doKey{m.s, m.full}, o)
-	for _, p := range m.cfg.Parts { // they are this owner's: ErrDeadlock, not a wait for itself
-		ctx = context.WithValue(ctx, doKey{m.s, p.Path}, o)
-	}
-	return ctx
-}
-
 // notBusy returns the error of a TryDo whose function did not run: none for a refusal.
 func notBusy(err error) error {
 	if errors.Is(err, ErrBusy) {
@@ -33,7 +15,9 @@ func notBusy(err error) error {
 
 // work runs fn under a hold, and gives it back.
 func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) (err error) {
+	ctx, end := m.doing(ctx)
 	defer func() { // also when fn panics or ends its goroutine
+		end()
 		rctx, cancel := m.brief(context.Background())
 		defer cancel()
 		rerr := h.Release(rctx)

@@ -59,11 +59,37 @@
 //   - [Mutex.TryDo], [Mutex.TryHold], [Mutex.TryLockContext] and [Mutex.TryLock]
 //     don't wait. Use them for work that is skipped when another instance does
 //     it. TryLock may refuse a lock that was released a moment ago.
-//   - [Mutex.As], [WithOwner] and the context of Do make a lock re-entrant for
-//     one [Owner]. An owner is a token that the program passes on, not a
-//     goroutine.
+//   - [Mutex.As] and [WithOwner] make a lock re-entrant for one [Owner]: see
+//     Owners, below. [WithLabel] names a call for others, and does nothing else.
 //
 // [Path] makes a lock's path from any string, for example from an order id.
+//
+// # Owners
+//
+// A lock is not re-entrant, unless calls are made for an [Owner]: a token for one
+// sequential line of work, which the program passes on. It is not a goroutine.
+//
+//	ctx = zksync.WithOwner(ctx, zksync.NewOwner("order 7"))
+//	err := mu.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
+//		return book(ctx) // may call mu.Do(ctx, ...) itself
+//	})
+//
+// These are the rules:
+//
+//   - A call for the owner who holds the lock enters it again at once. The lock is
+//     released after as many unlocks.
+//   - Calls of one owner never wait for each other. Those that wait when a call of
+//     their owner is granted enter with it. So goroutines that share an owner do
+//     not exclude each other: give each of them an owner of its own, or none.
+//   - A call that can't enter ends with ErrDeadlock, also if it waited before its
+//     owner got the lock: one that wants to write while its owner reads, or one for
+//     a [Multi] while its owner holds one of its locks, or the other way round.
+//   - Nothing else re-enters. A call for the lock of a Do, with the context of its
+//     function and for no owner who holds it, fails at once with ErrDeadlock,
+//     because it would wait for its own work. That ends with the Do.
+//   - [Mutex.UnlockContext] with an owner in its context ends one of the owner's
+//     levels, or one that was taken for no owner. It never ends another owner's.
+//   - A [Semaphore] has no owners: each call takes permits of its own.
 //
 // # How it works
 //
@@ -230,7 +256,7 @@
 //     then on it writes only the name of a holder who keeps the lock for 100 ms.
 //     That is one write, and one read if the node is watched. Whoever waits behind
 //     the node reads it once. Nothing is written where the data would be the same:
-//     without an [Owner] and without [Tracer.Parent]. The access list has to let
+//     without an [Owner], [WithLabel] and [Tracer.Parent]. The access list has to let
 //     the session write to its nodes; otherwise calls by Lock, LockContext and RLock
 //     are not named.
 //   - A Hold whose turn comes more than T/3 after the session's last transaction
@@ -452,7 +478,7 @@
 //     takes the *zk.Conn that the program has. Dial makes its own, and avoids
 //     the defects of that client.
 //   - Lock, LockWithData: LockContext. The library writes the node's data;
-//     WithIdentity and [NewOwner] put names into it.
+//     WithIdentity, [WithLabel] and [NewOwner] put names into it.
 //   - Unlock: UnlockContext. It returns ErrLost for a lost lock, and the next
 //     Lock works.
 //   - zk.ErrDeadlock: two calls exclude each other, even on one value. An Owner
@@ -484,7 +510,7 @@
 // # Coming from kazoo
 //
 //   - client.Lock(path, identifier): NewMutex(s, path), with WithIdentity for
-//     the session or an Owner's label for the call.
+//     the session or [WithLabel] for the call.
 //   - acquire(blocking=False): TryLockContext. acquire(timeout=...):
 //     LockContext with a timeout, which bounds the whole call.
 //   - with lock: Do.

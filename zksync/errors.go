@@ -26,14 +26,13 @@ var (
 	// that it passed to NewSession.
 	ErrClosed = errors.New("zksync: session closed")
 
-	// ErrNotOwner is returned by UnlockContext when the context carries an
-	// owner and another one holds the lock.
-	ErrNotOwner = errors.New("zksync: lock held by another owner")
-
-	// ErrDeadlock is returned at once when an owner would wait for itself: it
-	// holds a lock for reading only and asks to write, or it holds one of a
-	// Multi's locks and asks for the Multi, or the other way round.
-	ErrDeadlock = errors.New("zksync: the owner would wait for itself")
+	// ErrDeadlock is returned when a call would wait for its own work. An owner
+	// that holds a lock for reading only asks to write, or one that holds one of a
+	// Multi's locks asks for the Multi, or the other way round: a call that waits
+	// already when its owner gets the lock ends then. A call with the context of
+	// a Do that still runs asks for the same lock, on either side of an RWMutex,
+	// or for a lock that shares a path with it, and no owner of the call holds it.
+	ErrDeadlock = errors.New("zksync: the call would wait for its own work")
 
 	// ErrLimitMismatch is returned by a Semaphore with WithStrictLimit when
 	// another program uses the path with another limit.
@@ -148,7 +147,7 @@ func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceede
 
 // ErrorType returns the kind of failure as one word of a closed list, which may
 // label a metric: session_expired, connection_closed, no_auth, deadline_exceeded,
-// canceled, closed, busy, not_owner, deadlock, revoked, limit_mismatch, lost,
+// canceled, closed, busy, deadlock, revoked, limit_mismatch, lost,
 // sequence_exhausted, invalid_path, request_too_large, or _OTHER.
 func (e *Error) ErrorType() string {
 	if size := (*SizeError)(nil); errors.As(e.Err, &size) {
@@ -171,7 +170,6 @@ var errorTypes = []struct {
 	{ErrClosed, "closed"},
 	{ErrLost, "lost"},
 	{ErrBusy, "busy"},
-	{ErrNotOwner, "not_owner"},
 	{ErrDeadlock, "deadlock"},
 	{ErrRevoked, "revoked"},
 	{ErrLimitMismatch, "limit_mismatch"},

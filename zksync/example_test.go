@@ -147,28 +147,6 @@ func ExampleMutex_TryLock() {
 	// false
 }
 
-// The same lock as a sync.Locker for one owner, which enters it again.
-func ExampleMutex_As() {
-	s, err := zksync.Dial(context.Background(), exampleServers())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-
-	mu := zksync.NewMutex(s, "/locks/as")
-	job := mu.As(zksync.NewOwner("job 9"))
-	job.Lock()
-	job.Lock()
-	fmt.Println(mu.TryLock()) // nobody's call
-	job.Unlock()
-	job.Unlock()
-	fmt.Println(mu.TryLock())
-	mu.Unlock()
-	// Output:
-	// false
-	// true
-}
-
 // Work that stops when the lock is lost.
 func ExampleHold_Context() {
 	ctx := context.Background()
@@ -221,32 +199,6 @@ func ExampleHold_Revoked() {
 	// Output:
 	// still held: true
 	// released: <nil>
-}
-
-// One request may enter a lock again; another request waits.
-func ExampleNewOwner() {
-	s, err := zksync.Dial(context.Background(), exampleServers())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-	mu := zksync.NewMutex(s, "/locks/owner")
-
-	request := func(label string) context.Context {
-		return zksync.WithOwner(context.Background(), zksync.NewOwner(label))
-	}
-	first, second := request("request 1"), request("request 1") // two, whatever the labels
-	fmt.Println(mu.TryLockContext(first))
-	fmt.Println(mu.TryLockContext(first))
-	fmt.Println(mu.TryLockContext(second))
-	fmt.Println(mu.UnlockContext(second))
-	fmt.Println(mu.UnlockContext(first), mu.UnlockContext(first))
-	// Output:
-	// true <nil>
-	// true <nil>
-	// false <nil>
-	// zksync: unlock /locks/owner: lock held by another owner
-	// <nil> <nil>
 }
 
 // A lock for each order, whatever its id looks like.

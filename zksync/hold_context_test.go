@@ -307,13 +307,14 @@ func TestHoldContextsAskTheirParentOnce(t *testing.T) {
 		suite.Must(t, h.Release(suite.Context(t)))
 
 		p := &askedParent{Context: context.WithValue(context.Background(), keyed{}, "outermost")}
+		o := zksync.NewOwner("o")
 		var again func(ctx context.Context, levels int) error
 		again = func(ctx context.Context, levels int) error {
 			asks("levels of Do", p, ctx)
 			if levels == depth {
 				return nil
 			}
-			return m.Do(ctx, func(ctx context.Context, _ *zksync.Hold) error { return again(ctx, levels+1) })
+			return m.As(o).Do(ctx, func(ctx context.Context, _ *zksync.Hold) error { return again(ctx, levels+1) })
 		}
 		suite.Must(t, again(p, 0))
 	})

@@ -76,7 +76,7 @@ func TestNodeNamesWhoHoldsAfterAHandOver(t *testing.T) {
 					for range 20 {
 						suite.Must(t, m.As(o).LockContext(ctx))
 						mu.Lock()
-						holder, trace, since = o.Label(), tp, time.Now()
+						holder, trace, since = o.Name(), tp, time.Now()
 						mu.Unlock()
 						time.Sleep(hold)
 						suite.Must(t, m.As(o).UnlockContext(ctx))

@@ -21,10 +21,11 @@ type Locker interface {
 	// when an option makes no sense, or contradicts that of another value in use
 	// for the path. Unlock ends it.
 	//
-	// Unlock gives the lock back, whoever took it, as in package sync, and waits
-	// at most a third of the session timeout for the confirmation. It panics if
-	// the lock is not locked, or is held by a Hold. If the lock was lost, Unlock
-	// only ends the loss; see ErrLost.
+	// Unlock gives one level of the lock back, whoever took it, as in package sync,
+	// and waits at most a third of the session timeout for the confirmation. On a
+	// result of As it ends a level of the owner, as UnlockContext does. It panics
+	// if the lock is not locked, or is held by a Hold. If the lock was lost,
+	// Unlock only ends the loss; see ErrLost.
 	sync.Locker
 
 	// TryLock takes the lock if it is free now, and reports whether it did. It
@@ -46,11 +47,12 @@ type Locker interface {
 	// looks, it tries once more, and then fails with an error that says so.
 	TryLockContext(ctx context.Context) (bool, error)
 
-	// UnlockContext is Unlock with an error. ctx bounds only the wait for the
+	// UnlockContext is Unlock with an error. If ctx carries an owner, it ends a
+	// level of that owner, or if the owner has none, one that was taken for no
+	// owner; it panics if only other owners hold. ctx bounds only the wait for the
 	// confirmation: if ctx is done, the lock is released all the same, the error
 	// Is ctx.Err(), and the deletion goes on in the background. The error Is
-	// ErrNotOwner, with nothing done, if ctx carries an owner that does not hold
-	// the lock. It Is ErrLost if the lock had been lost.
+	// ErrLost if the lock had been lost.
 	UnlockContext(ctx context.Context) error
 
 	// Hold waits for the lock as LockContext does, and returns a handle that
@@ -62,10 +64,14 @@ type Locker interface {
 	TryHold(ctx context.Context) (*Hold, error)
 
 	// Do holds the lock while fn runs. fn's context ends with ctx, and with the
-	// loss of the lock. Lock calls that carry this context enter the same lock
-	// again, and no other. Do returns fn's error, joined with ErrLost if the lock
-	// was lost, whatever fn returned; see also WithCancelOnRevoke. If the lock can't be had, Do returns that
-	// error, and fn does not run. If fn panics, the lock is released first. Do
+	// loss of the lock. Until Do ends, a call for the same lock with this context,
+	// or one made from it, fails at once with ErrDeadlock, unless it is made for
+	// an Owner who holds the lock. The same lock is that of the path on this
+	// session: either side of an RWMutex, and all that a Multi takes.
+	//
+	// Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
+	// returned; see also WithCancelOnRevoke. If the lock can't be had, Do returns
+	// that error, and fn does not run. If fn panics, the lock is released first. Do
 	// waits for the confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
@@ -80,11 +86,13 @@ type Locker interface {
 	Path() string
 
 	// As returns the same lock for one owner: calls on it enter a lock again
-	// that the owner holds, and unlocks release it level by level. A lost lock
-	// is not entered again: the error Is ErrLost. The first handle on a lock
-	// that was taken without one costs a round trip, which finds out whether the
-	// lock was lost. As panics for the zero Owner. An owner in the ctx of a call
-	// is ignored in favour of o.
+	// that the owner holds, and unlocks release it level by level. Calls of one
+	// owner do not wait for each other: see Owner. A call that can't enter
+	// beside what its owner holds fails with ErrDeadlock: Lock panics with it. A
+	// lost lock is not entered again: the error Is ErrLost. The first handle on a
+	// lock that was taken without one costs a round trip, which finds out whether
+	// the lock was lost. As panics for the zero Owner. An owner in the ctx of a
+	// call is ignored in favour of o. The context of Do's fn does not carry o.
 	As(o Owner) Locker
 
 	sealed()
@@ -95,44 +103,8 @@ var (
 	_ Locker = (*owned)(nil)
 )
 
-// owned is a lock for one owner.
+// owned is a lock for one owner. It is a type of its own, so that nobody takes it for
+// the lock that it was made from.
 type owned struct {
-	m *Mutex
-	o Owner
-}
-
-func (w *owned) in(ctx context.Context) context.Context {
-	// For this lock alone: goroutines that a callback starts with this context
-	// must still exclude each other under other locks.
-	return context.WithValue(ctx, doKey{w.m.s, w.m.full}, w.o)
-}
-
-func (w *owned) Lock()         { w.m.lock(w.in(context.Background())) }
-func (w *owned) TryLock() bool { return w.m.tryLock(w.in(context.Background())) }
-
-func (w *owned) Unlock() {
-	ctx, cancel := w.m.brief(w.in(context.Background()))
-	defer cancel()
-	w.m.unlock(ctx, true)
-}
-
-func (w *owned) LockContext(ctx context.Context) error { return w.m.LockContext(w.in(ctx)) }
-
-func (w *owned) TryLockContext(ctx context.Context) (bool, error) {
-	return w.m.TryLockContext(w.in(ctx))
-}
-
-func (w *owned) UnlockContext(ctx context.Context) error    { return w.m.UnlockContext(w.in(ctx)) }
-func (w *owned) Hold(ctx context.Context) (*Hold, error)    { return w.m.Hold(w.in(ctx)) }
-func (w *owned) TryHold(ctx context.Context) (*Hold, error) { return w.m.TryHold(w.in(ctx)) }
-func (w *owned) As(o Owner) Locker                          { return w.m.As(o) }
-func (w *owned) Path() string                               { return w.m.Path() }
-func (w *owned) sealed()                                    {}
-
-func (w *owned) Do(ctx context.Context, fn func(context.Context, *Hold) error) error {
-	return w.m.Do(w.in(ctx), fn)
-}
-
-func (w *owned) TryDo(ctx context.Context, fn func(context.Context, *Hold) error) (bool, error) {
-	return w.m.TryDo(w.in(ctx), fn)
+	Mutex
 }

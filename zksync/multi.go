@@ -19,7 +19,8 @@ import (
 // and it takes or gives no hand-over. Its Hold is lost when any of the locks is lost.
 // Its fence is that of each lock, because one transaction has one zxid. An owner that
 // holds one of the locks already gets ErrDeadlock, and so does an owner that holds
-// the Multi and asks for one of its locks.
+// the Multi and asks for one of its locks. A call that waits ends so as well when its
+// owner gets the other lock.
 //
 // Get one from NewMulti: the zero value is not usable, and its methods panic. A
 // Multi must not be copied. Two Multis of the same locks on one session are the same
@@ -111,7 +112,7 @@ func memberOf(l Locker) *Mutex {
 	case *Multi:
 		return l.all()
 	case *owned:
-		return l.m
+		return &l.Mutex
 	case nil:
 		panic("zksync: NewMulti with a nil Locker")
 	}
@@ -186,13 +187,15 @@ func (mu *Multi) TryLock() bool { return mu.all().TryLock() }
 // LockContext waits until it holds all locks, or until ctx is done: then the error Is
 // ctx.Err() and context.Cause(ctx), and says where in line the call stood. A ctx that
 // is done already never gets the locks. If ctx carries an Owner that holds the Multi,
-// the call enters it again at once.
+// the call enters it again at once; if a call of that owner gets it meanwhile, this one
+// enters with it.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
 // ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; it wraps a
-// *SizeError if there are too many locks for one transaction; for an owner it Is
-// ErrDeadlock if the owner holds one of the locks, and ErrLost if its hold of the
-// Multi was lost; or it tells that the options make no sense or contradict those of
+// *SizeError if there are too many locks for one transaction; it Is ErrDeadlock if the
+// call's owner holds one of the locks, or gets it while the call waits, or if the call is
+// made in a Do of one of them; for an owner ErrLost if its hold of the Multi was lost; or
+// it tells that the options make no sense or contradict those of
 // another value in use for a path. A call that fails holds none of the locks and
 // leaves nothing behind: nodes that can't be deleted at once are deleted in the
 // background.
@@ -208,14 +211,14 @@ func (mu *Multi) TryLockContext(ctx context.Context) (bool, error) {
 	return mu.all().TryLockContext(ctx)
 }
 
-// UnlockContext ends one level of the Multi, as Unlock does, and returns an error. ctx
-// bounds only the wait for the confirmation: if ctx ends first, the error Is
+// UnlockContext ends one level of the Multi, as Unlock does, and returns an error. If
+// ctx carries an Owner, that is one of the owner's levels, or if the owner has none, one
+// that was taken for no owner. ctx bounds only the wait for the confirmation: if ctx ends first, the error Is
 // ctx.Err(), the locks are released all the same, and the deletion goes on in the
-// background. The error Is ErrLost if one of the locks had been lost; ErrNotOwner,
-// with nothing done, if ctx carries an owner that does not hold the Multi; and
-// ErrClosed if the session is closed meanwhile. If it is a refusal of the servers,
-// nodes stay until the session ends. Every error is an *Error. UnlockContext panics as
-// Unlock does.
+// background. The error Is ErrLost if one of the locks had been lost, and ErrClosed if
+// the session is closed meanwhile. If it is a refusal of the servers, nodes stay until
+// the session ends. Every error is an *Error. UnlockContext panics as Unlock does, and if
+// only other owners hold the Multi.
 func (mu *Multi) UnlockContext(ctx context.Context) error { return mu.all().UnlockContext(ctx) }
 
 // Hold waits until it holds all locks, or until ctx is done, and returns one handle
@@ -234,8 +237,10 @@ func (mu *Multi) TryHold(ctx context.Context) (*Hold, error) { return mu.all().T
 // Do waits for all locks until ctx is done, and holds them while fn runs. fn gets the
 // handle and a context that ends with ctx, with a loss of any of the locks, and, if
 // the first lock given to NewMulti has WithCancelOnRevoke, when one of them is asked back.
-// Calls that carry this context enter the Multi again; for one of its locks they fail
-// with ErrDeadlock.
+// Until Do ends, a call with this context, or with one made from it, that asks for the
+// Multi on this session, for one of its locks, or for another Multi that takes one of
+// them, fails at once with ErrDeadlock. It enters the Multi if it is made for an Owner
+// who holds it: see [Mutex.Do].
 //
 // Do returns fn's error, joined with ErrLost if a lock was lost, whatever fn returned.
 // With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if a lock was asked
@@ -259,9 +264,12 @@ func (mu *Multi) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold
 }
 
 // As returns the same locks for one owner. Calls on it enter the Multi again if o holds
-// it, and are given back level by level, whatever owner their contexts carry. If o
-// holds one of the locks by itself they fail with ErrDeadlock, and if o's hold of the
-// Multi was lost with ErrLost. The first handle on a Multi that o took without one
+// it, and are given back level by level, whatever owner their contexts carry. Its
+// unlocks end a level of o, or if o has none, one that was taken for no owner; they panic
+// if only other owners hold the Multi. If o holds one of the locks by itself, or gets it
+// while they wait, they fail with ErrDeadlock, and if o's hold of the Multi was lost with
+// ErrLost; Lock panics with these errors. The context of Do's fn does not carry o. The
+// first handle on a Multi that o took without one
 // costs a round trip, which finds out whether it was lost. As makes no request and
 // panics for the zero Owner.
 func (mu *Multi) As(o Owner) Locker { return mu.all().As(o) }

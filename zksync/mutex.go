@@ -30,6 +30,7 @@ type Mutex struct {
 	kind  znode.Kind
 	cfg   lockConfig
 	err   error // every use fails with it
+	as    Owner // of As, for whom all calls are made; zero: for the owner of their ctx
 }
 
 // NewMutex returns the lock of a path on a session. It makes no request: an invalid
@@ -92,24 +93,16 @@ func (m *Mutex) lock(ctx context.Context) {
 func (m *Mutex) Unlock() {
 	ctx, cancel := m.brief(context.Background())
 	defer cancel()
-	m.unlock(ctx, false)
+	node, known, err := m.release(ctx)
+	if errors.Is(err, ErrLost) && !known {
+		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", node, "error", err)
+	}
 }
 
 // brief bounds a wait that no caller bounds.
 func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc) {
 	m.check()
 	return context.WithTimeout(ctx, m.s.Timeout()/3)
-}
-
-// unlock is Unlock: with an owner in ctx, for that owner.
-func (m *Mutex) unlock(ctx context.Context, mine bool) {
-	node, known, err := m.release(ctx)
-	switch {
-	case errors.Is(err, ErrNotOwner) && mine:
-		panic("zksync: Unlock of a lock that another owner holds")
-	case errors.Is(err, ErrLost) && !known:
-		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", node, "error", err)
-	}
 }
 
 // TryLock takes the lock if nobody holds it or waits for it, and reports whether it
@@ -128,12 +121,13 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // LockContext waits until it holds the lock, or until ctx is done: then the error Is
 // ctx.Err() and context.Cause(ctx), and says where in line the call stood. A ctx
 // that is done already never gets the lock. If ctx carries an Owner that holds the
-// lock, the call enters it again at once.
+// lock, the call enters it again at once; if a call of that owner gets the lock
+// meanwhile, this one enters with it.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; for an owner
-// ErrDeadlock if it would wait for itself, and ErrLost if its hold was lost; or it
-// tells that the options make no sense or contradict those of another value in use
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; ErrDeadlock if
+// the call would wait for its own owner, or for the Do that it is made in; for an owner
+// ErrLost if its hold was lost; or it tells that the options make no sense or contradict those of another value in use
 // for the path. A call that fails leaves nothing behind: a node that can't be deleted
 // at once is deleted in the background.
 func (m *Mutex) LockContext(ctx context.Context) error {
@@ -154,14 +148,14 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// UnlockContext ends one level of the lock, as Unlock does, and returns an error. ctx
-// bounds only the wait for the confirmation: if ctx ends first, the error Is
+// UnlockContext ends one level of the lock, as Unlock does, and returns an error. If
+// ctx carries an Owner, that is one of the owner's levels, or if the owner has none, one
+// that was taken for no owner. ctx bounds only the wait for the confirmation: if ctx ends first, the error Is
 // ctx.Err(), the lock is released all the same, and the deletion goes on in the
-// background. The error Is ErrLost if the lock had been lost; ErrNotOwner, with
-// nothing done, if ctx carries an owner that does not hold the lock; and ErrClosed if
-// the session is closed meanwhile. If it is a refusal of the servers, the node stays
-// until the session ends. Every error is an *Error. UnlockContext panics as Unlock
-// does.
+// background. The error Is ErrLost if the lock had been lost, and ErrClosed if the
+// session is closed meanwhile. If it is a refusal of the servers, the node stays until
+// the session ends. Every error is an *Error. UnlockContext panics as Unlock does, and
+// if only other owners hold the lock.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
 	if node, _, err := m.release(ctx); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Node: node, Err: err}
@@ -192,8 +186,13 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 
 // Do waits for the lock until ctx is done, and holds it while fn runs. fn gets the
 // handle and a context that ends with ctx, with a loss of the lock, and with
-// WithCancelOnRevoke when the lock is asked back. Calls that carry this context enter the
-// same lock again, and no other.
+// WithCancelOnRevoke when the lock is asked back.
+//
+// Until Do ends, a call for the same lock on this session fails at once with ErrDeadlock
+// if it has this context or one made from it, even one that no longer ends with it
+// (context.WithoutCancel). The lock's other side, if it has two, is the same lock, and so
+// is a Multi that takes it. Such a call enters the lock again if it is made for an
+// [Owner] who holds it: give Do a context WithOwner, or call it on the result of As.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
 // returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if the lock
@@ -203,7 +202,7 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 // the confirmation of the release; after that the deletion goes on in the background, and
 // that is no error.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
-	ctx = m.doing(ctx)
+	m.check()
 	c := holdCall()
 	if err := m.acquire(ctx, "lock", c); err != nil {
 		return err
@@ -218,7 +217,6 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 // If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
 // ErrBusy, and nothing is left behind, as with TryHold.
 func (m *Mutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
-	ctx = m.doing(ctx)
 	c := holdCall().tries()
 	if err := m.acquire(ctx, "try", c); err != nil {
 		return false, notBusy(err)
@@ -227,8 +225,11 @@ func (m *Mutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold)
 }
 
 // As returns the lock for one owner. Calls on it enter the lock again if o holds it,
-// and are given back level by level, whatever owner their contexts carry. If o's hold
-// was lost they fail with ErrLost. The first handle on a lock that o took without one
+// and are given back level by level, whatever owner their contexts carry. Its unlocks
+// end a level of o, or if o has none, one that was taken for no owner; they panic if
+// only other owners hold the lock. If o holds what the call can't be beside they fail
+// with ErrDeadlock, and if o's hold was lost with ErrLost; Lock panics with these
+// errors. The context of Do's fn does not carry o. The first handle on a lock that o took without one
 // costs a round trip, which finds out whether the lock was lost. As makes no request
 // and panics for the zero Owner.
 func (m *Mutex) As(o Owner) Locker {
@@ -236,7 +237,7 @@ func (m *Mutex) As(o Owner) Locker {
 	if o.IsZero() {
 		panic("zksync: As with the zero Owner")
 	}
-	return &owned{m: m, o: o}
+	return &owned{Mutex{s: m.s, path: m.path, full: m.full, mode: m.mode, kind: m.kind, cfg: m.cfg, err: m.err, as: o}}
 }
 
 func (m *Mutex) sealed() {}
@@ -247,48 +248,40 @@ func (m *Mutex) check() {
 	}
 }
 
-// owner is for whom a call with ctx is made: the owner of an enclosing Do of
-// this very lock, else the program's own.
-func (m *Mutex) owner(ctx context.Context) Owner {
-	if o, ok := ctx.Value(doKey{m.s, m.full}).(Owner); ok && !o.IsZero() {
-		return o
-	}
-	o, _ := OwnerFrom(ctx)
-	return o
-}
-
 // release ends one level of a plain lock. known tells whether a loss had been
 // noticed, and logged, before.
 func (m *Mutex) release(ctx context.Context) (node string, known bool, err error) {
 	m.check()
-	read, trace := m.kind == znode.Read, ""
-	if read { // of calls that share a node the trace tells which
-		trace = m.s.parent(ctx)
+	read, by := m.kind == znode.Read, local.Name{}
+	if read { // of calls that share a node their names tell which
+		by.Owner, by.Trace = labelFrom(ctx), m.s.parent(ctx)
 	}
 	l := m.s.table.Find(m.full)
 	if l == nil {
-		m.unlocked(false)
+		m.unlocked(local.ErrUnlocked)
 	}
 	b, err := func() (local.Back, error) {
 		defer l.Leave()
-		return l.Unlock(read, m.owner(ctx).id, trace)
+		return l.Unlock(read, m.owner(ctx).id, by)
 	}()
-	switch {
-	case errors.Is(err, local.ErrNotOwner):
-		return b.Node, false, ErrNotOwner
-	case err != nil:
-		m.unlocked(errors.Is(err, local.ErrHandle))
+	if err != nil {
+		m.unlocked(err)
 	}
 	b.Run()
 	return b.Node, b.Lost != nil, m.s.wait(ctx, b)
 }
 
-// unlocked panics for an unlock of what is not locked, or by a Hold.
-func (m *Mutex) unlocked(held bool) {
+// unlocked panics for an unlock that has no level to end.
+func (m *Mutex) unlocked(why error) {
+	read, others := m.mode == ModeRead, errors.Is(why, local.ErrOthers)
 	switch {
-	case m.mode == ModeRead:
+	case read && others:
+		panic("zksync: RUnlock of a lock that only other owners read")
+	case read:
 		panic("zksync: RUnlock of a lock that is not locked for reading")
-	case held:
+	case others:
+		panic("zksync: Unlock of a lock that another owner holds")
+	case errors.Is(why, local.ErrHandle):
 		panic("zksync: Unlock of a lock held by a Hold")
 	}
 	panic("zksync: Unlock of an unlocked lock")

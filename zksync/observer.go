@@ -23,7 +23,6 @@ func (s *Session) use(c *conn.Conn) {
 		Observer: observer{s},
 		Writes:   s.mayWrite,
 		Peers:    s.cfg.tracer.Blocked != nil,
-		Traces:   s.cfg.tracer.Parent != nil,
 		During:   s.during,
 	}
 }

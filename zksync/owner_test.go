@@ -2,6 +2,8 @@ package zksync_test
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +15,7 @@ import (
 
 func TestOwnerValues(t *testing.T) {
 	a, b := zksync.NewOwner("order 7"), zksync.NewOwner("order 7")
-	if a == b || a.IsZero() || a.Label() != "order 7" || !strings.HasPrefix(a.String(), "order 7#") || a.String() == b.String() {
+	if a == b || a.IsZero() || a.Name() != "order 7" || !strings.HasPrefix(a.String(), "order 7#") || a.String() == b.String() {
 		t.Errorf("%v, %v", a, b)
 	}
 	if o, found := zksync.OwnerFrom(context.Background()); found || !o.IsZero() || o.String() != "no owner" {
@@ -28,6 +30,24 @@ func TestOwnerValues(t *testing.T) {
 	}
 	if o, _ := zksync.OwnerFrom(zksync.WithOwner(ctx, b)); o != b {
 		t.Error("the inner owner gives way")
+	}
+	if a.ID() == "" || a.ID() == b.ID() || a.String() != "order 7#"+a.ID() || (zksync.Owner{}).ID() != "" {
+		t.Errorf("%q, %q", a.ID(), b.ID())
+	}
+}
+
+// A log shows an owner's name and id.
+func TestOwnerInALog(t *testing.T) {
+	o := zksync.NewOwner("order 7")
+	for want, log := range map[string]func(w io.Writer) slog.Handler{
+		`"owner":{"name":"order 7","id":"` + o.ID() + `"},"none":"no owner"}`: func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+		`owner.name="order 7" owner.id=` + o.ID() + ` none="no owner"`:        func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+	} {
+		var b strings.Builder
+		slog.New(log(&b)).Info("held", "owner", o, "none", zksync.Owner{})
+		if !strings.HasSuffix(b.String(), want+"\n") {
+			t.Errorf("%s, want %s at its end", b.String(), want)
+		}
 	}
 }
 
@@ -143,40 +163,6 @@ func TestHoldWithinPlainTenure(t *testing.T) {
 		}
 		suite.AtRest(t, s)
 		z.Empty(t, p)
-	})
-}
-
-// Do's ctx enters Do's lock again, with a plain level or another Do.
-func TestReentryWithinDo(t *testing.T) {
-	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		s, p := z.Dial(t), z.Path(t)
-		m, same := zksync.NewMutex(s, p), zksync.NewMutex(s, p)
-		elsewhere := zksync.NewMutex(z.Dial(t), p)
-		suite.Must(t, m.Do(suite.Context(t), func(ctx context.Context, h *zksync.Hold) error {
-			suite.Must(t, same.LockContext(ctx))
-			suite.Must(t, m.UnlockContext(ctx))
-			suite.Must(t, same.Do(ctx, func(ctx context.Context, h2 *zksync.Hold) error {
-				if h2.Fence() != h.Fence() {
-					t.Errorf("fence %d within %d", h2.Fence(), h.Fence())
-				}
-				return nil
-			}))
-			if h.Err() != nil {
-				t.Error(h.Err())
-			}
-			if m.TryLock() || m.As(zksync.NewOwner("")).TryLock() {
-				t.Error("entered without Do's ctx")
-			}
-			if got, err := elsewhere.TryLockContext(ctx); got || err != nil {
-				t.Errorf("entered on another session: %v, %v", got, err)
-			}
-			if o, found := zksync.OwnerFrom(ctx); found {
-				t.Errorf("Do's ctx carries the owner %v", o)
-			}
-			return nil
-		}))
-		suite.LockAndUnlock(t, m)
-		suite.AtRest(t, s)
 	})
 }
 

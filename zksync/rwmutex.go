@@ -86,12 +86,13 @@ func (rw *RWMutex) TryLock() bool { return rw.writer().TryLock() }
 // LockContext waits until it holds the lock for writing, or until ctx is done: then
 // the error Is ctx.Err() and context.Cause(ctx), and says where in line the call
 // stood. A ctx that is done already never gets the lock. If ctx carries an Owner that
-// holds the lock for writing, the call enters it again at once.
+// holds the lock for writing, the call enters it again at once; if a call of that owner
+// gets the lock for writing meanwhile, this one enters with it.
 //
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
-// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; for an owner
-// ErrDeadlock if it would wait for itself, because it only reads, say, and ErrLost if
-// its hold was lost; or it tells that the options make no sense or contradict those of
+// ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; ErrDeadlock if
+// the call's owner only reads, at once or as soon as it does, or if the call is made in
+// a Do of the lock; for an owner ErrLost if its hold was lost; or it tells that the options make no sense or contradict those of
 // another value in use for the path. A call that fails leaves nothing behind: a node
 // that can't be deleted at once is deleted in the background.
 func (rw *RWMutex) LockContext(ctx context.Context) error { return rw.writer().LockContext(ctx) }
@@ -107,13 +108,13 @@ func (rw *RWMutex) TryLockContext(ctx context.Context) (bool, error) {
 }
 
 // UnlockContext ends one level of the write lock, as Unlock does, and returns an
-// error. ctx bounds only the wait for the confirmation: if ctx ends first, the error
+// error. If ctx carries an Owner, that is one of the owner's levels, or if the owner has
+// none, one that was taken for no owner. ctx bounds only the wait for the confirmation: if ctx ends first, the error
 // Is ctx.Err(), the lock is released all the same, and the deletion goes on in the
-// background. The error Is ErrLost if the lock had been lost; ErrNotOwner, with
-// nothing done, if ctx carries an owner that does not hold the lock for writing; and
-// ErrClosed if the session is closed meanwhile. If it is a refusal of the servers, the
-// node stays until the session ends. Every error is an *Error. UnlockContext panics as
-// Unlock does.
+// background. The error Is ErrLost if the lock had been lost, and ErrClosed if the
+// session is closed meanwhile. If it is a refusal of the servers, the node stays until
+// the session ends. Every error is an *Error. UnlockContext panics as Unlock does, and
+// if only other owners hold the lock for writing.
 func (rw *RWMutex) UnlockContext(ctx context.Context) error { return rw.writer().UnlockContext(ctx) }
 
 // Hold waits until it holds the lock for writing, or until ctx is done, and returns a
@@ -131,8 +132,10 @@ func (rw *RWMutex) TryHold(ctx context.Context) (*Hold, error) { return rw.write
 
 // Do waits for the write lock until ctx is done, and holds it while fn runs. fn gets
 // the handle and a context that ends with ctx, with a loss of the lock, and with
-// WithCancelOnRevoke when the lock is asked back. Calls that carry this context enter the
-// same lock again, for writing or for reading, and no other.
+// WithCancelOnRevoke when the lock is asked back. Until Do ends, a call with this context, or
+// with one made from it, that asks for the same lock on this session, for writing or for
+// reading, fails at once with ErrDeadlock. It enters the lock if it is made for an Owner
+// who holds it: see [Mutex.Do].
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
 // returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if the lock
@@ -158,8 +161,11 @@ func (rw *RWMutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Ho
 
 // As returns the write side for one owner; for the read side use RLocker().As. Calls
 // on it enter the lock again if o holds it for writing, and are given back level by
-// level, whatever owner their contexts carry. If o only reads they fail with
-// ErrDeadlock, and if o's hold was lost with ErrLost. The first handle on a lock that
+// level, whatever owner their contexts carry. Its unlocks end a level of o, or if o has
+// none, one that was taken for no owner; they panic if only other owners hold the lock
+// for writing. If o only reads, at once or as soon as it does, they fail with
+// ErrDeadlock, and if o's hold was lost with ErrLost; Lock panics with these errors. The
+// context of Do's fn does not carry o. The first handle on a lock that
 // o took without one costs a round trip, which finds out whether the lock was lost. As
 // makes no request and panics for the zero Owner.
 func (rw *RWMutex) As(o Owner) Locker { return rw.writer().As(o) }
@@ -188,11 +194,13 @@ func (rw *RWMutex) TryRLock() bool { return rw.reader().TryLock() }
 // RLockContext waits until it holds the lock for reading, or until ctx is done: then
 // the error Is ctx.Err() and context.Cause(ctx), and says where in line the call
 // stood. A ctx that is done already never gets the lock. If ctx carries an Owner that
-// holds the lock, for reading or for writing, the call waits for nobody: an owner that
-// writes holds the lock both ways then, and goes on reading after its Unlock.
+// holds the lock, for reading or for writing, or gets it meanwhile, the call waits no
+// more: an owner that writes holds the lock both ways then, and goes on reading after
+// its Unlock.
 //
 // Every error is an *Error, one of those that LockContext returns; for an owner it Is
-// ErrLost if its hold was lost. A call that fails leaves nothing behind: a node that
+// ErrLost if its hold was lost. It Is ErrDeadlock if the call is made in a Do of the
+// lock, and for no owner who holds it. A call that fails leaves nothing behind: a node that
 // can't be deleted at once is deleted in the background.
 func (rw *RWMutex) RLockContext(ctx context.Context) error { return rw.reader().LockContext(ctx) }
 
@@ -207,13 +215,12 @@ func (rw *RWMutex) TryRLockContext(ctx context.Context) (bool, error) {
 }
 
 // RUnlockContext ends one level of the read lock, as RUnlock does, and returns an
-// error. If ctx carries an owner, the level is one of that owner's: the error Is
-// ErrNotOwner, with nothing done, if only others read. ctx bounds only the wait for
-// the confirmation: if ctx ends first, the error Is ctx.Err(), the lock is released
+// error. If ctx carries an Owner, that is one of the owner's levels, or if the owner has
+// none, one that was taken for no owner. ctx bounds only the wait for the confirmation: if ctx ends first, the error Is ctx.Err(), the lock is released
 // all the same, and the deletion goes on in the background. The error Is ErrLost if
 // the level had been lost, and ErrClosed if the session is closed meanwhile. If it is a
 // refusal of the servers, the node stays until the session ends. Every error is an
-// *Error. RUnlockContext panics as RUnlock does.
+// *Error. RUnlockContext panics as RUnlock does, and if only other owners read.
 func (rw *RWMutex) RUnlockContext(ctx context.Context) error { return rw.reader().UnlockContext(ctx) }
 
 // RLocker returns the read side as a Locker: its Lock is RLock, its Unlock is

@@ -146,7 +146,7 @@ func TestDowngradeAndALoss(t *testing.T) {
 // One that it takes under a read lock is the same lock.
 func TestDowngradeInDo(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		ctx, p := suite.Context(t), z.Path(t)
+		ctx, p := zksync.WithOwner(suite.Context(t), zksync.NewOwner("o")), z.Path(t)
 		s, other := z.Dial(t), z.Dial(t)
 		rw, elsewhere := zksync.NewRWMutex(s, p), zksync.NewRWMutex(other, p)
 		suite.Must(t, rw.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {

@@ -72,7 +72,7 @@ func TestShutdown(t *testing.T) {
 		var wg sync.WaitGroup
 		in, out := make(chan struct{}), make(chan struct{})
 		wg.Go(func() {
-			err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
+			err := m.Do(zksync.WithOwner(ctx, zksync.NewOwner("o")), func(ctx context.Context, h *zksync.Hold) error {
 				close(in)
 				<-out
 				// A holder may enter again until it has finished.

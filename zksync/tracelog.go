@@ -1,6 +1,7 @@
 package zksync
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -20,8 +21,8 @@ type LogLimits struct {
 //
 // The line about a wait describes the call ahead (holder, host, pid, owner, node,
 // since) by the data of its lock node. Only a call in place 1 waits for the holder
-// itself. The line about a hold names the owner and the label of the call that got
-// the lock.
+// itself. The line about a hold has the label, or else the owner's name, of the call
+// that got the lock.
 func LogTracer(l *slog.Logger, limits LogLimits) *Tracer {
 	lt := &logTracer{log: l, limits: limits}
 	t := &Tracer{}
@@ -180,6 +181,6 @@ func (h *logHold) log(level slog.Level, text string, held time.Duration, more ..
 		return
 	}
 	attrs := append([]slog.Attr{slog.String("lock", h.acq.Path), slog.String("mode", string(h.acq.Mode)),
-		slog.Duration("held", held), slog.String("owner", h.acq.Owner.Label())}, more...)
+		slog.Duration("held", held), slog.String("owner", cmp.Or(h.acq.Label, h.acq.Owner.Name()))}, more...)
 	log.LogAttrs(h, level, text, attrs...)
 }

@@ -97,6 +97,10 @@ type AcquireInfo struct {
 	Try    bool  // TryLock, TryLockContext or TryHold: does not wait
 	Owner  Owner // the owner for whom the call is made, if any
 	Weight int64 // the permits wanted; 0 for a lock
+
+	// Label is the call's name, from WithLabel. If it is not "", the lock's node
+	// publishes it as the owner's name, in place of Owner.Name.
+	Label string
 }
 
 // Peer describes the node that a call waits for, or that it stood behind when it failed

@@ -28,6 +28,7 @@ type Want struct {
 	Handle  bool   // the caller sees the fence, so that the ticket serves nobody else
 	Try     bool   // the call does not wait
 	Must    bool   // the call has no error to return, so that Shutdown does not end it
+	Within  bool   // the work that makes the call holds the lock: the call enters for an owner, or fails
 	Strict  bool   // fail if permits of another limit are before the call's
 	Handoff int    // how many calls in a row a ticket may serve while others wait elsewhere
 }
@@ -50,8 +51,9 @@ func (w *Want) size() int64 {
 // Name is the description of a call in the data of the node that serves it. It is a
 // plain value; the zero value names nobody.
 type Name struct {
-	OwnerID, Owner string
-	Trace          string // a traceparent
+	OwnerID string
+	Owner   string // the call's label, or else the owner's name
+	Trace   string // a traceparent
 }
 
 // Caller connects a call with the program.
@@ -92,6 +94,7 @@ type Call struct {
 	waits   bool          // it is in the line
 	granted bool          // it has taken its grant
 	enters  bool          // it enters the holder of its owner
+	into    *Holder       // its owner's, which lasts until the call has entered it: see gather
 	ahead   *Holder       // the holder of its own session that it found
 	peer    *Peer         // the node that it waits for, as last reported
 	news    chan struct{} // signals a new peer; nil: the caller does not listen
@@ -117,6 +120,7 @@ type group struct {
 	front  bool     // it may stand in ZooKeeper's line
 	adds   bool     // of a permit in front: its node adds to what stands in the line
 	elem   *list.Element
+	asks   *list.Element // in line.asking
 }
 
 func (g *group) add(c *Call) {

@@ -22,20 +22,10 @@ var edits = []struct{ rule, file, text, errs string }{
 		`for h := l.contradicted(t); h != nil && t.moving && h.owner != ""; h = l.contradicted(t) {`},
 	{"each group in front has a ticket", "line.go",
 		`if g := l.first(); g != nil && g.front && g.ticket == nil {`, `if g := l.first(); g != nil && g.front && g.ticket == nil && g.Kind != Write {`},
-	{"a ticket serves a group in front, or leaves", "release.go",
+	{"a ticket serves a group in front, or leaves", "owner.go",
 		`	if t != nil {
-		l.reuse(t, then)
-	}
-	l.settle()
-}
-
-// failed`, `	if t != nil && then != nil {
-		l.reuse(t, then)
-	}
-	l.settle()
-}
-
-// failed`},
+		l.reuse(t, then)`, `	if t != nil && then != nil {
+		l.reuse(t, then)`},
 	{"a fence that was shown serves one owner", "holder.go",
 		`h.ticket.seen = true`, `h.ticket.seen = h.ticket.seen || h.kind == Read`},
 	{"the budget bounds hand-overs", "release.go",
@@ -61,6 +51,38 @@ var edits = []struct{ rule, file, text, errs string }{
 		`	case l.single == h:
 		l.retreat()`, `	case l.single == h && why == nil:
 		l.retreat()`},
+	{"calls of one owner that wait enter together", "grant.go",
+		`	if h.owner != "" {
+		l.gather(h)`, `	if h.owner != "" && h.kind != Write {
+		l.gather(h)`},
+	{"a call that can't enter any more ends", "owner.go",
+		`	return never // an`, `	return same // an`},
+	{"a call that can enter does not end", "owner.go",
+		`	case reads && h.kind == Write:
+		return beside`, `	case reads && h.kind == Write && c.Want.Handle:
+		return beside`},
+	{"a holder lasts until a call of its owner has entered", "holder.go",
+		` && h.handles == 0 && h.entering == 0 }`, ` && h.handles == 0 }`},
+	{"a call that was sent to a holder counts until it has entered", "owner.go",
+		`	h.entering--
+`, `
+`},
+	{"an owner does not enter in the calls of others", "owner.go",
+		`	all := l.asking[g.Owner]
+	if all == nil {`, `	all := l.asking["a"]
+	if all == nil {`},
+	{"what an owner has elsewhere ends its calls", "owner.go",
+		`		c.err = ErrDeadlock
+		l.answer(c)
+	}
+	l.settle()`, `		c.err = nil
+		l.answer(c)
+	}
+	l.settle()`},
+	{"work that holds the lock does not wait for it", "line.go",
+		`	if c.Within {`, `	if c.Within && c.Try {`},
+	{"an owner unlocks nobody else's level but an anonymous one", "holder.go",
+		`owner != "" && h.owner != "" && h.owner != owner`, `owner != "" && h.owner == "" && h.owner != owner`},
 	{"whoever waits is served", "release.go",
 		`		l.place(g)
 	}

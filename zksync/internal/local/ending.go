@@ -20,7 +20,12 @@ func (l *Lock) abandon(c *Call) {
 		if c.err == nil {
 			c.peer = nil // granted: it stood behind nobody any more
 		}
-		if c.err == nil && c.holder != nil { // a call for no permits has no holder
+		switch {
+		case c.err != nil:
+		case c.into != nil:
+			l.entered(c.into)
+			c.into = nil
+		case c.holder != nil: // a call for no permits has no holder
 			l.Undo(c)
 		}
 		return
@@ -93,7 +98,7 @@ func (l *Lock) Undo(c *Call) {
 	c.holder = nil
 	l.mu.Lock()
 	if h.shared {
-		h.ticket.pub.leaves(traceID(c.Name.Trace))
+		h.ticket.pub.leaves(c.Name)
 	}
 	switch {
 	case h.over():

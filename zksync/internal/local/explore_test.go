@@ -100,6 +100,9 @@ func (x *explorer) events() (all []event) {
 			x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return n.ticket == t })
 		})
 	}
+	for i := range x.coming {
+		all = append(all, func(x *explorer) { x.arrives(x.coming[i]) })
+	}
 	for i := range x.renewing {
 		all = append(all, func(x *explorer) { x.renewal(x.renewing[i], true) })
 		if x.left.failures > 0 {
@@ -188,13 +191,21 @@ func (x *explorer) key() string {
 	}
 	for i := range x.line.held.Len() {
 		h := x.holderAt(i)
-		fmt.Fprintf(&b, "(%d %q %t %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.levels, h.handles, h.lost != nil, name(h.ticket))
+		fmt.Fprintf(&b, "(%d %q %t %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
 	}
 	for _, t := range x.leaving {
 		fmt.Fprintf(&b, "-%d", name(t))
 	}
 	for _, t := range x.renewing {
 		fmt.Fprintf(&b, "~%d%t", name(t), x.mustbe[t])
+	}
+	for _, c := range x.coming {
+		fmt.Fprintf(&b, ">%d %d", slices.Index(x.calls, c), x.line.live)
+		for i := range x.line.held.Len() {
+			if x.holderAt(i) == c.into {
+				fmt.Fprintf(&b, "@%d", i)
+			}
+		}
 	}
 	numbers := make([]*Ticket, 0, len(names))
 	for t := range names {
@@ -240,12 +251,18 @@ func (x *explorer) clone() *explorer {
 		c := *g
 		groups[g] = &c
 		c2 := groups[g]
-		c2.ticket = ticket(g.ticket)
-		c2.calls = nil
+		c2.ticket, c2.calls, c2.asks = ticket(g.ticket), nil, nil
 		for _, k := range g.calls {
 			c2.add(call(k))
 		}
 		c2.elem = l.waits.PushBack(c2)
+	}
+	for owner, all := range o.asking {
+		for e := all.Front(); e != nil; e = e.Next() {
+			if c := groups[e.Value.(*group)]; c.Owner == owner {
+				l.waitsFor(c)
+			}
+		}
 	}
 	l.edge, l.tail = groups[o.edge], groups[o.tail]
 	for e := o.held.Front(); e != nil; e = e.Next() {
@@ -267,6 +284,14 @@ func (x *explorer) clone() *explorer {
 		}
 	}
 	l.single, l.joined = holders[o.single], holders[o.joined]
+	holder := func(h *Holder) *Holder { // one that has ended may still be entered
+		if h != nil && holders[h] == nil {
+			c := *h
+			c.ticket = ticket(h.ticket)
+			holders[h] = &c
+		}
+		return holders[h]
+	}
 	for _, n := range x.nodes {
 		y.nodes = append(y.nodes, &node{ticket: ticket(n.ticket), kind: n.kind, weight: n.weight, after: ticket(n.after)})
 	}
@@ -280,7 +305,10 @@ func (x *explorer) clone() *explorer {
 	for _, c := range x.calls {
 		y.calls = append(y.calls, call(c))
 		y.answered[call(c)], y.back[call(c)] = x.answered[c], x.back[c]
-		call(c).holder = holders[c.holder]
+		call(c).holder, call(c).into = holders[c.holder], holder(c.into)
+	}
+	for _, c := range x.coming {
+		y.coming = append(y.coming, call(c))
 	}
 	for t, c := range tickets {
 		c.group, c.holder = groups[t.group], holders[t.holder]
@@ -299,6 +327,7 @@ var lockWants = []Want{
 	{Kind: Read, Handle: true, Handoff: 1},
 	{Kind: Write, Try: true, Handoff: 1},
 	{Kind: Write, Owner: "a", Handoff: 1},
+	{Kind: Write, Owner: "a", Handle: true, Handoff: 1},
 	{Kind: Read, Owner: "a", Handoff: 1},
 }
 

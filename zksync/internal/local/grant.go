@@ -57,6 +57,9 @@ func (l *line) grant(t *Ticket) {
 		l.admit(h, c)
 	}
 	t.used = true
+	if h.owner != "" {
+		l.gather(h)
+	}
 }
 
 // admit adds a call to a holder and answers the call.

@@ -152,6 +152,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 		h.start = time.Now()
 	}
 	if !c.enters {
+		l.entangles(c.Owner)
 		l.t.Acquired.Add(1)
 		if c.Handed = h.ticket.used; c.Handed {
 			l.t.Handoffs.Add(1)

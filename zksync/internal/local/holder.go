@@ -17,9 +17,11 @@ type Holder struct {
 	handoff int   // the hand-over budget of the call that began it
 	levels  int64 // taken without a handle: calls, or permits
 	handles int
-	lost    error
-	taken   bool // of a permit: its call has returned, so that its levels may be given back
-	elem    *list.Element
+	// Calls that waited when their owner's was granted, and need a request to enter.
+	entering int
+	lost     error
+	taken    bool // of a permit: its call has returned, so that its levels may be given back
+	elem     *list.Element
 
 	// The lock's data about the holder, guarded by the lock's mutex.
 	first   *Call // the call that began it
@@ -30,8 +32,13 @@ type Holder struct {
 	revoked bool        // the lock was asked back
 }
 
-// over reports whether everything has been given back.
-func (h *Holder) over() bool { return h.levels == 0 && h.handles == 0 }
+// over reports whether everything has been given back, and nobody is on its way in.
+func (h *Holder) over() bool { return h.levels == 0 && h.handles == 0 && h.entering == 0 }
+
+// others reports whether the holder is another owner's: nobody's is not.
+func (h *Holder) others(owner string) bool {
+	return owner != "" && h.owner != "" && h.owner != owner
+}
 
 // admit adds the level or the handle that a call asks for.
 func (h *Holder) admit(w *Want) {

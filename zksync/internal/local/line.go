@@ -44,13 +44,14 @@ type line struct {
 	tail  *group    // the readers that the next reader joins
 	count int       // the number of waiting calls
 
-	held   list.List            // of *Holder, the oldest first, including lost ones that still have levels
-	live   int                  // the number of those in held that are not lost
-	single *Holder              // the one in held that holds alone, or did so until its loss and keeps its place
-	joined *Holder              // the newest in held that readers share
-	owners map[string][]*Holder // those in held, by owner
-	owed   int                  // the number of those in held that are lost
-	moving int                  // tickets on their way to a turn
+	held   list.List             // of *Holder, the oldest first, including lost ones that still have levels
+	live   int                   // the number of those in held that are not lost
+	single *Holder               // the one in held that holds alone, or did so until its loss and keeps its place
+	joined *Holder               // the newest in held that readers share
+	owners map[string][]*Holder  // those in held, by owner
+	asking map[string]*list.List // of *group, in order: those that wait, by owner
+	owed   int                   // the number of those in held that are lost
+	moving int                   // tickets on their way to a turn
 
 	tickets int64 // the number of tickets made
 }
@@ -86,8 +87,12 @@ func (l *line) next(g *group) *group {
 	return nil
 }
 
-// join adds a call to the line, which grants it, refuses it, or lets it wait.
+// join adds a call whose owner does not hold to the line, which grants it, refuses it, or
+// lets it wait.
 func (l *line) join(c *Call) error {
+	if c.Within {
+		return ErrDeadlock // the work that makes it holds the lock
+	}
 	if h := l.joinable(&c.Want); h != nil && l.first() == nil && l.fit(h.ticket) {
 		h.ticket.turns++
 		l.admit(h, c)
@@ -105,6 +110,7 @@ func (l *line) join(c *Call) error {
 	g := &group{Want: &c.Want}
 	g.add(c)
 	g.elem = l.waits.PushBack(g)
+	l.waitsFor(g)
 	switch {
 	case c.shares():
 		l.tail = g
@@ -259,6 +265,7 @@ func (l *line) remove(g *group) {
 		}
 	}
 	l.adds(g, false)
+	l.waitsNoMore(g)
 	if l.tail == g {
 		l.tail = nil
 	}

@@ -12,14 +12,15 @@ import (
 func (w *world) step(r *rand.Rand, permits, calm bool) {
 	l := w.line
 	w.event++
-	switch n := r.IntN(9); {
+	switch n := r.IntN(11); {
 	case n == 0 && !calm:
-		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0}
+		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0, Within: r.IntN(16) == 0}
 		if permits {
 			want.Kind, want.Weight, want.Limit = Permit, r.Int64N(worldLimit+1), worldLimit
 			if want.Weight == 0 {
 				want.Handle, want.Try = false, false
 			}
+			want.Within = false
 		}
 		if want.Owner = owners[r.IntN(len(owners))]; permits {
 			want.Owner = ""
@@ -68,6 +69,10 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		w.nodes = slices.DeleteFunc(w.nodes, func(n *node) bool { return n.ticket == t })
 	case n == 7 && len(w.renewing) > 0:
 		w.renewal(w.renewing[r.IntN(len(w.renewing))], r.IntN(8) > 0)
+	case n == 9 && len(w.coming) > 0:
+		w.arrives(w.coming[r.IntN(len(w.coming))])
+	case n == 10 && !calm && r.IntN(8) == 0:
+		w.forbids(owners[r.IntN(len(owners))])
 	case n == 8:
 		for i := range w.nodes {
 			if w.comesTo(i) {

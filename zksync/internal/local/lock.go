@@ -104,6 +104,9 @@ func (l *Lock) Acquire(c *Call) error {
 			err = l.wait(c)
 			l.left(c)
 		}
+		if c.into != nil && err == nil {
+			err = l.comes(c)
+		}
 		if err != nil || c.holder == nil || l.t.Conn.Alive(c.holder.ticket.e.Session()) {
 			return err
 		}
@@ -125,7 +128,7 @@ func (l *Lock) join(c *Call) error {
 	if l.t.Peers && c.news == nil {
 		c.news = make(chan struct{}, 1)
 	}
-	c.ready, c.granted, c.Handed, c.enters, c.err, c.holder = make(chan struct{}), false, false, false, nil, nil
+	c.ready, c.granted, c.Handed, c.enters, c.err, c.holder, c.into = make(chan struct{}), false, false, false, nil, nil, nil
 	l.mu.Lock()
 	for err := l.admits(c); err != nil; err = l.admits(c) {
 		l.mu.Unlock()
@@ -149,6 +152,9 @@ func (l *Lock) join(c *Call) error {
 		l.waits(c, ahead)
 	}
 	l.finish()
+	if c.waits && l.t.Entangled(l.name, c.Terms, c.Owner) {
+		l.forbid(c.Owner) // it got that lock after enter had looked
+	}
 	return err
 }
 

@@ -1,5 +1,7 @@
 package local
 
+import "container/list"
+
 // mine returns a holder of an owner, of the kind asked for if there is one: an
 // owner that writes may read beside that.
 func (l *line) mine(owner string, kind Kind) (found *Holder) {
@@ -17,6 +19,26 @@ func (l *line) mine(owner string, kind Kind) (found *Holder) {
 	return found
 }
 
+// entry is how a call enters a lock that its owner holds.
+type entry int
+
+const (
+	same   entry = iota // on the holder, as another level or handle of it
+	beside              // on a holder that reads beside the one that writes
+	never               // not at all: it would wait for its own owner
+)
+
+// entry returns how a call of the owner of h enters.
+func (h *Holder) entry(c *Call) entry {
+	switch reads := c.Kind == Read; {
+	case reads == (h.kind == Read):
+		return same
+	case reads && h.kind == Write:
+		return beside
+	}
+	return never // an owner that reads wants to write, or a mutex's owner wants to read
+}
+
 // enter has a call of the owner of h enter again.
 func (l *line) enter(h *Holder, c *Call) {
 	c.enters = true
@@ -31,4 +53,98 @@ func (l *line) downgrade(t *Ticket, c *Call) {
 	l.admit(l.newHolder(t, c), c)
 	t.used = true
 	l.settle()
+}
+
+// waitsFor notes that a group waits for an owner.
+func (l *line) waitsFor(g *group) {
+	if g.Owner == "" {
+		return
+	}
+	if l.asking == nil {
+		l.asking = make(map[string]*list.List)
+	}
+	all := l.asking[g.Owner]
+	if all == nil {
+		all = list.New()
+		l.asking[g.Owner] = all
+	}
+	g.asks = all.PushBack(g)
+}
+
+// waitsNoMore notes that a group no longer waits for an owner.
+func (l *line) waitsNoMore(g *group) {
+	if g.asks == nil {
+		return
+	}
+	all := l.asking[g.Owner]
+	all.Remove(g.asks)
+	g.asks = nil
+	if all.Len() == 0 {
+		delete(l.asking, g.Owner)
+	}
+}
+
+// gather has the calls of an owner that wait enter with the call that its new holder was
+// made for: calls of one owner never wait for each other. Those that take a request first
+// (a handle, or a read beside a write) are answered with the holder that they are to
+// enter, which lasts until then. Those that can't enter end.
+func (l *line) gather(h *Holder) {
+	for c := l.asks(h.owner); c != nil; c = l.asks(h.owner) {
+		l.take(c)
+		switch how := h.entry(c); {
+		case how == never:
+			c.err = ErrDeadlock
+			l.answer(c)
+		case how == same && !c.Want.Handle:
+			c.enters = true
+			l.admit(h, c)
+		default:
+			h.entering++
+			c.into = h
+			l.answer(c)
+		}
+	}
+}
+
+// forbid ends the calls of an owner that wait: the owner has got another lock that shares
+// a path with this one.
+func (l *line) forbid(owner string) {
+	for c := l.asks(owner); c != nil; c = l.asks(owner) {
+		l.take(c)
+		c.err = ErrDeadlock
+		l.answer(c)
+	}
+	l.settle()
+}
+
+// asks returns the first call of an owner that waits.
+func (l *line) asks(owner string) *Call {
+	all := l.asking[owner]
+	if all == nil {
+		return nil
+	}
+	return all.Front().Value.(*group).calls[0]
+}
+
+// take takes a call that waits alone in its group out of the line.
+func (l *line) take(c *Call) {
+	g := c.group
+	t, then := g.ticket, l.next(g)
+	if t != nil {
+		l.drop(t)
+	}
+	l.remove(g)
+	c.group = nil
+	if t != nil {
+		l.reuse(t, then)
+	}
+}
+
+// entered is told that a call which gather has answered has entered h, or will not.
+func (l *line) entered(h *Holder) (over bool) {
+	if h.lost != nil {
+		return false // its end has been told
+	}
+	h.entering--
+	return h.over()
 }

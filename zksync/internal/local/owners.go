@@ -17,14 +17,48 @@ func gone(err error) bool {
 
 // again serves a call whose owner has the holder h.
 func (l *Lock) again(c *Call, h *Holder) error {
-	switch reads := c.Kind == Read; {
-	case reads == (h.kind == Read):
+	switch h.entry(c) {
+	case same:
 		return l.reenter(c, h)
-	case reads && h.kind == Write:
+	case beside:
 		return l.downgrade(c, h)
 	}
-	// The owner reads and wants to write: it would wait for its own read node.
 	return ErrDeadlock
+}
+
+// comes serves a call that waited when a call of its owner was granted, and needs a
+// request to enter: see line.gather.
+//
+//go:noinline
+func (l *Lock) comes(c *Call) error {
+	h := c.into
+	c.into, c.ready = nil, make(chan struct{})
+	err := l.again(c, h)
+	l.entered(h)
+	return err
+}
+
+// entered notes that a call has entered a holder which was kept for it, or will not. If
+// that has ended meanwhile it is given back.
+func (l *Lock) entered(h *Holder) {
+	l.mu.Lock()
+	if !l.line.entered(h) {
+		l.mu.Unlock()
+		return
+	}
+	b := l.vacate(h, true)
+	l.finish()
+	b.Run()
+	if b.Deletion != nil {
+		brief(b.Deletion.done)
+	}
+}
+
+// forbid ends the calls of an owner that wait.
+func (l *Lock) forbid(owner string) {
+	l.mu.Lock()
+	l.line.forbid(owner)
+	l.finish()
 }
 
 // reenter adds a level to the holder of the caller's own owner. It compares the

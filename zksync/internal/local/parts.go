@@ -138,6 +138,18 @@ func (t *Table) Entangled(name string, terms *Terms, owner string) bool {
 	})
 }
 
+// entangles ends the calls of an owner, who has got the lock, that wait for locks which
+// share a path with it. A call that comes to wait after that finds out itself: see
+// Lock.join. It is called with l.mu held.
+func (l *Lock) entangles(owner string) {
+	if owner == "" || l.terms.Parts == nil && l.t.multis.Load() == 0 {
+		return
+	}
+	for _, o := range l.t.sharing(l.name, &l.terms) {
+		l.todo.rest = append(l.todo.rest, func() { o.forbid(owner) })
+	}
+}
+
 // sharing returns the locks in use, apart from one, that share a path with it.
 func (t *Table) sharing(name string, terms *Terms) (list []*Lock) {
 	t.mu.Lock()

@@ -10,7 +10,7 @@ import (
 type Peer struct {
 	queue.Blocker
 	Ours  *Call     // the call of this session that holds; nil: Data describes the call
-	Trace string    // of Ours
+	Name  Name      // of Ours, or of a call that reads with it
 	Since time.Time // of Ours: the grant
 }
 
@@ -89,10 +89,10 @@ func (l *Lock) holderAhead(c *Call) Peer {
 
 // describe describes a holder of this session.
 func (l *Lock) describe(h *Holder) Peer {
-	p := Peer{Ours: h.first, Trace: h.first.Name.Trace, Since: h.start}
+	p := Peer{Ours: h.first, Name: h.first.Name, Since: h.start}
 	p.Path, p.Local, p.Stat.EphemeralOwner = h.ticket.e.Node(), true, h.ticket.e.Session()
 	if h.shared && h.ticket.pub != nil {
-		p.Trace = h.ticket.pub.trace()
+		p.Name = h.ticket.pub.name()
 	}
 	return p
 }

@@ -56,7 +56,7 @@ func (l *Lock) payload(c *Call, writes bool) (by served, says []byte) {
 
 // pass records that the ticket serves a call from now on, in place of the one before.
 func (p *published) pass(c *Call) {
-	if p != nil && (p.served.name.Trace != c.Name.Trace || p.served.name.OwnerID != c.Name.OwnerID) {
+	if p != nil && p.served.name != c.Name {
 		p.serve(served{name: c.Name, since: time.Now()})
 	}
 }

@@ -2,20 +2,30 @@ package local
 
 import "time"
 
-// readers holds the traces of calls that share a read node, which may name any of them
+// readers holds the names of calls that share a read node, which may name any of them
 // that still reads. A level has no name: when it is given back, only the context of that
-// call can show whose level it was. So a trace is kept as long as its call certainly
+// call can show whose level it was. So a name is kept as long as its call certainly
 // reads. The zero value is empty.
-type readers map[string]*reader // by trace id
+type readers map[string]*reader // by Name.reader
 
 type reader struct {
-	trace string
+	name  Name
 	since time.Time
 	calls int
 }
 
-// maxReaders bounds the number of traces kept.
+// maxReaders bounds the number of names kept.
 const maxReaders = 64
+
+// reader returns what tells the calls of one trace and label from others; "" for a call
+// that has neither.
+func (n *Name) reader() string {
+	trace := traceID(n.Trace)
+	if trace == "" && n.Owner == "" {
+		return ""
+	}
+	return trace + " " + n.Owner
+}
 
 // traceID returns the part of a traceparent that names the trace, or "".
 func traceID(trace string) string {
@@ -27,8 +37,11 @@ func traceID(trace string) string {
 
 // joins records that a call now shares the nodes.
 func (p *published) joins(c *Call) {
-	id := traceID(c.Name.Trace)
-	if p == nil || id == "" {
+	if p == nil {
+		return
+	}
+	id := c.Name.reader()
+	if id == "" {
 		return
 	}
 	r := p.readers[id]
@@ -39,19 +52,19 @@ func (p *published) joins(c *Call) {
 		if p.readers == nil {
 			p.readers = make(readers)
 		}
-		p.readers[id] = &reader{trace: c.Name.Trace, since: time.Now(), calls: 1}
+		p.readers[id] = &reader{name: c.Name, since: time.Now(), calls: 1}
 	}
-	if p.served.name.Trace == "" { // else the named call still reads
+	if p.served.name == (Name{}) { // else the named call still reads
 		p.named()
 	}
 }
 
-// leaves records that a level was given back by a call of the trace id, if that is
-// known.
-func (p *published) leaves(id string) {
-	if p == nil || !p.l.t.Traces {
+// leaves records that a level was given back by a call of that name.
+func (p *published) leaves(by Name) {
+	if p == nil || len(p.readers) == 0 && p.served.name == (Name{}) {
 		return
 	}
+	id := by.reader()
 	r := p.readers[id]
 	switch {
 	case r == nil: // the call is not known
@@ -67,19 +80,19 @@ func (p *published) leaves(id string) {
 // named makes the nodes name a call that certainly reads.
 func (p *published) named() {
 	now := served{since: time.Now()}
-	if r := p.readers.choose(p.served.name.Trace); r != nil {
-		now.name.Trace, now.since = r.trace, r.since
+	if r := p.readers.choose(p.served.name); r != nil {
+		now.name, now.since = r.name, r.since
 	}
-	if now.name.Trace != p.served.name.Trace {
+	if now.name != p.served.name {
 		p.serve(now)
 	}
 }
 
 // choose returns a call that certainly reads: the named one, or the one that has read
 // longest.
-func (rs readers) choose(named string) (longest *reader) {
+func (rs readers) choose(named Name) (longest *reader) {
 	for _, r := range rs {
-		if r.trace == named {
+		if r.name == named {
 			return r
 		}
 		if longest == nil || r.since.Before(longest.since) {
@@ -89,10 +102,10 @@ func (rs readers) choose(named string) (longest *reader) {
 	return longest
 }
 
-// trace returns the traceparent of a call that reads, or "".
-func (p *published) trace() string {
-	if r := p.readers.choose(p.served.name.Trace); r != nil {
-		return r.trace
+// name returns the name of a call that reads; the zero value if none is certain to.
+func (p *published) name() Name {
+	if r := p.readers.choose(p.served.name); r != nil {
+		return r.name
 	}
-	return ""
+	return Name{}
 }

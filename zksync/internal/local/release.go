@@ -118,7 +118,7 @@ func (l *line) lose(h *Holder, why error) {
 	}
 	h.lost = why
 	l.lost(h)
-	h.handles = 0
+	h.handles, h.entering = 0, 0
 	l.live--
 	l.owed++
 	if l.joined == h {
@@ -160,23 +160,17 @@ func (l *line) quit(c *Call) {
 	if g == nil {
 		return // answered
 	}
-	named := c.index == 0
-	l.count--
-	if g.remove(c); len(g.calls) > 0 {
-		if t := g.ticket; named && t != nil && t.holder == nil {
-			l.serves(t, g) // it named c
-		}
+	if len(g.calls) == 1 {
+		l.take(c)
+		l.settle()
 		return
 	}
-	t, then := g.ticket, l.next(g)
-	if t != nil {
-		l.drop(t)
+	named := c.index == 0
+	l.count--
+	g.remove(c)
+	if t := g.ticket; named && t != nil && t.holder == nil {
+		l.serves(t, g) // it named c
 	}
-	l.remove(g)
-	if t != nil {
-		l.reuse(t, then)
-	}
-	l.settle()
 }
 
 // failed is called when a ticket has ended without a turn. If the ticket was made for its
@@ -210,9 +204,9 @@ func (l *line) failed(t *Ticket, err error) {
 
 // pays returns the holder whose level is given back next, among the kinds for which ok is
 // true: first a lost one, then the oldest reader or the newest permit. With an owner it
-// returns only a holder of that owner. Without one it returns an owner's holder only if
-// there is no other. It skips a permit whose call has not returned: if that call fails,
-// it gives the whole permit back itself.
+// returns a holder of that owner, or if there is none one that has no owner. Without one
+// it returns an owner's holder only if there is no other. It skips a permit whose call has
+// not returned: if that call fails, it gives the whole permit back itself.
 func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	better := func(h *Holder) bool {
 		o := paid
@@ -228,7 +222,7 @@ func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 	}
 	for e := l.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
-		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || owner != "" && h.owner != owner {
+		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || h.others(owner) {
 			continue
 		}
 		if better(h) {

@@ -15,7 +15,7 @@ func (l *Lock) stand(g *group) *Ticket {
 	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try, cancel: cancel, placed: make(chan struct{}), gone: make(chan struct{})}
 	writes := l.t.Writes(l.terms.ACL)
 	by, says := l.payload(g.calls[0], writes)
-	t.fixed = !writes && (by.name.OwnerID != "" || by.name.Trace != "")
+	t.fixed = !writes && by.name != (Name{})
 	order := l.order(t, g, says)
 	if g.Kind == Permit {
 		l.orderPermit(&order, t, g.Limit)

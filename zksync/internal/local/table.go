@@ -32,7 +32,6 @@ type Config struct {
 	Observer Observer
 	Writes   func([]zk.ACL) bool // whether the session may write to nodes with the access list
 	Peers    bool                // calls listen for the node that they wait for
-	Traces   bool                // names carry traces
 	// During returns ctx, which ends also with the session.
 	During func(ctx context.Context) (context.Context, context.CancelFunc)
 }

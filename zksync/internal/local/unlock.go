@@ -11,7 +11,7 @@ import (
 var (
 	ErrUnlocked = errors.New("the lock is not locked")
 	ErrHandle   = errors.New("the lock is held by a handle")
-	ErrNotOwner = errors.New("another owner holds the lock")
+	ErrOthers   = errors.New("only other owners hold the lock")
 )
 
 // Deletion is the pending deletion of a node, or a pending renewal. The call that gave
@@ -54,9 +54,9 @@ func (b Back) Run() {
 }
 
 // Unlock ends one level of the lock: of its read side if read is set, otherwise of the
-// other side. If owner is not "", the level must be the owner's. trace is the trace of the
-// call, if it is known.
-func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
+// other side. With an owner it ends a level of that owner, or if there is none one that has
+// no owner; without one it ends any level. by is what is known of the call that gives back.
+func (l *Lock) Unlock(read bool, owner string, by Name) (b Back, err error) {
 	l.mu.Lock()
 	side := Kind.Alone
 	if read {
@@ -65,10 +65,10 @@ func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 	h := l.line.pays(side, owner)
 	if h == nil {
 		defer l.mu.Unlock()
-		return l.unpaid(side, owner)
+		return Back{}, l.unpaid(side, owner)
 	}
 	if h.shared {
-		h.ticket.pub.leaves(traceID(trace))
+		h.ticket.pub.leaves(by)
 	}
 	h.levels--
 	b = l.vacate(h, false)
@@ -77,22 +77,19 @@ func (l *Lock) Unlock(read bool, owner, trace string) (b Back, err error) {
 }
 
 // unpaid returns why there is no level to end.
-func (l *Lock) unpaid(side func(Kind) bool, owner string) (b Back, err error) {
-	err = ErrUnlocked
+func (l *Lock) unpaid(side func(Kind) bool, owner string) error {
+	err := ErrUnlocked
 	for e := l.line.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
 		switch {
 		case !side(h.kind):
-		case owner != "" && h.owner != owner && (h.levels > 0 || h.kind.Alone()):
-			if h.kind.Alone() {
-				b.Node = h.ticket.e.Node()
-			}
-			return b, ErrNotOwner
+		case h.others(owner):
+			err = ErrOthers
 		default:
-			err = ErrHandle
+			return ErrHandle
 		}
 	}
-	return Back{}, err
+	return err
 }
 
 // GiveBack gives back n permits that were taken without a handle: first lost ones, then

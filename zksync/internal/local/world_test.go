@@ -17,8 +17,11 @@ type world struct {
 	leaving      []*Ticket        // deletions on their way
 	renewing     []*Ticket        // renewals on their way
 	mustbe       map[*Ticket]bool // of these: nobody else may be in line
+	forbidden    string           // the owner whose calls are being ended
+	owning       *Call            // that enters what its owner holds
 	calls        []*Call          // that were taken in
 	answered     map[*Call]int
+	coming       []*Call          // to a holder of their owner, by a request
 	back         map[*Call]bool   // had to stand in line again
 	again        map[*Ticket]bool // stood in line again, behind those who came later
 	count        map[*Ticket]int  // hand-overs since nobody else was known to wait
@@ -41,7 +44,7 @@ type node struct {
 const worldLimit = 3
 
 func newWorld(choose func(n int) int) *world {
-	w := &world{choose: choose, mustbe: map[*Ticket]bool{}, back: map[*Call]bool{}, again: map[*Ticket]bool{}, answered: map[*Call]int{},
+	w := &world{choose: choose, mustbe: map[*Ticket]bool{}, back: map[*Call]bool{}, again: map[*Ticket]bool{}, answered: map[*Call]int{}, forbidden: "-",
 		count: map[*Ticket]int{}, most: map[*Ticket]int{}, last: map[*Ticket]int{}}
 	w.line = &line{hands: w}
 	return w
@@ -111,12 +114,25 @@ func (w *world) answer(c *Call) {
 		w.wrong("a call was answered twice")
 	}
 	close(c.ready)
+	switch {
+	case errors.Is(c.err, ErrDeadlock):
+		w.deadlocked(c)
+	case c.into != nil:
+		w.comes(c)
+	case c.err == nil && c.holder == nil && (c.Kind != Permit || c.Weight > 0):
+		w.wrong("a call is answered with nothing")
+	}
 	if c.err != nil || c.holder == nil {
 		return
 	}
 	c.holder.taken = true
-	if slices.Contains(w.calls, c) { // else its owner holds already
+	switch {
+	case c.Within && w.owning != c:
+		w.wrong("the lock is granted to work that holds it already")
+	case w.owning == nil && !c.enters: // else its owner holds already
 		w.inOrder(c)
+	case c.Owner == "" || c.holder.owner != c.Owner:
+		w.wrong("a call enters what its owner does not hold")
 	}
 	t := c.holder.ticket
 	w.most[t] = max(w.most[t], c.Handoff)
@@ -185,82 +201,15 @@ func (w *world) take(c *Call) {
 		return
 	}
 	w.calls = append(w.calls, c)
-	if err := w.join(c); err != nil {
+	err := w.join(c)
+	if err != nil {
 		w.calls = w.calls[:len(w.calls)-1]
-		if !c.Try {
+		if !c.Try && !c.Within {
 			w.wrong("a call that waits was refused")
 		}
 	}
-}
-
-// own serves a call whose owner holds.
-func (w *world) own(h *Holder, c *Call) {
-	n := w.node(h.ticket)
-	switch {
-	case h.lost != nil || n == nil: // refused, or found lost by a look at the node
-		w.lose(h, errGone)
-	case h.kind == c.Kind:
-		w.enter(h, c)
-	case h.kind == Write && c.Kind == Read:
-		t := &Ticket{kind: Read}
-		at := slices.Index(w.nodes, n) + 1
-		w.nodes = slices.Insert(w.nodes, at, &node{ticket: t, kind: Read, after: h.ticket})
-		w.downgrade(t, c)
-	}
-}
-
-// giveBack gives a level or a handle of a holder back.
-func (w *world) giveBack(h *Holder) {
-	if h.handles > 0 {
-		h.handles--
-		w.end(h)
-		return
-	}
-	side := func(k Kind) bool { return k.Alone() == h.kind.Alone() }
-	owner := ""
-	if h.owner != "" && w.choose(2) == 0 {
-		owner = h.owner
-	}
-	paid := w.pays(side, owner)
-	w.fairlyPaid(paid, side, owner)
-	if paid == nil {
-		return
-	}
-	if paid.levels--; paid.kind == Permit {
-		paid.levels = 0
-	}
-	w.end(paid)
-}
-
-// fairlyPaid checks whose level it is that is given back: what was lost comes first,
-// then the newest permit, or the oldest that reads; an owner pays for nobody else, and is
-// paid for only if there is nobody else.
-func (w *world) fairlyPaid(paid *Holder, side func(Kind) bool, owner string) {
-	if paid == nil {
-		w.wrong("nobody is paid for")
-		return
-	}
-	newer := false
-	for e := w.line.held.Back(); e != nil; e = e.Prev() {
-		h := e.Value.(*Holder)
-		if h.levels == 0 || !side(h.kind) {
-			continue
-		}
-		if newer = newer || h == paid; h == paid {
-			continue
-		}
-		switch {
-		case owner != "" && paid.owner != owner:
-			w.wrong("an owner pays for another one")
-		case owner != "" && h.owner != owner:
-		case owner == "" && h.owner == "" && paid.owner != "":
-			w.wrong("an owner is paid for though there is somebody else")
-		case (h.owner == owner) != (paid.owner == owner):
-		case h.lost != nil && paid.lost == nil:
-			w.wrong("what was lost is not paid first")
-		case (h.lost != nil) == (paid.lost != nil) && newer == (h.kind != Permit):
-			w.wrong("they are not paid in order")
-		}
+	if c.Within && !errors.Is(err, ErrDeadlock) {
+		w.wrong("a call waits for the work that makes it")
 	}
 }
 
@@ -340,13 +289,14 @@ func (w *world) comesTo(i int) bool {
 // check looks at everything that always has to be so.
 func (w *world) check() {
 	l := w.line
-	live, owed, moving := 0, 0, 0
+	live, owed, moving, entering := 0, 0, 0, 0
 	var single *Holder
 	for e := l.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
 		if h.over() {
 			w.wrong("a holder without a level or handle")
 		}
+		entering += h.entering
 		if h.lost == nil {
 			live++
 			if h.ticket.holder != h {
@@ -363,8 +313,8 @@ func (w *world) check() {
 			}
 		} else {
 			owed++
-			if h.handles > 0 {
-				w.wrong("a lost holder has a handle")
+			if h.handles+h.entering > 0 {
+				w.wrong("a lost holder has a handle, or somebody enters it")
 			}
 		}
 		if h.kind.Alone() {
@@ -384,6 +334,12 @@ func (w *world) check() {
 	for g := l.first(); g != nil; g = l.next(g) {
 		if len(g.calls) == 0 {
 			w.wrong("a group without a call")
+		}
+		if w.mine(g.Owner, g.Kind) != nil {
+			w.wrong("a call waits for its own owner")
+		}
+		if g.Within {
+			w.wrong("a call waits for the work that makes it")
 		}
 		if g.front {
 			if !front || blocked {
@@ -420,6 +376,14 @@ func (w *world) check() {
 	if edge != l.edge || sum != l.sum || stood != l.stood || moving != l.moving {
 		w.wrong("edge %v, sum %d of %d, stood %d of %d, moving %d of %d", edge == l.edge, sum, l.sum, stood, l.stood, moving, l.moving)
 	}
+	for _, c := range w.coming {
+		if c.into.lost == nil {
+			entering--
+		}
+	}
+	if entering != 0 {
+		w.wrong("%d calls more are expected to enter than do", entering)
+	}
 	for _, n := range w.nodes {
 		if t := n.ticket; t != nil && !tickets[t] && t.holder == nil && !slices.Contains(w.leaving, t) {
 			w.wrong("a node serves nobody and does not leave")
@@ -455,7 +419,7 @@ func (w *world) exclusion() {
 
 // idle reports whether nothing is left.
 func (w *world) idle() bool {
-	return w.line.first() == nil && w.line.held.Len()+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes) == 0
+	return w.line.first() == nil && w.line.held.Len()+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
 }
 
 // String shows who waits, who holds and which nodes stand.
@@ -490,6 +454,6 @@ func (w *world) String() string {
 		h := e.Value.(*Holder)
 		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.lost != nil, h.ticket.turns, name(h.ticket))
 	}
-	fmt.Fprintf(&b, "\n   %d leave, %d are renewed", len(w.leaving), len(w.renewing))
+	fmt.Fprintf(&b, "\n   %d leave, %d are renewed, %d enter", len(w.leaving), len(w.renewing), len(w.coming))
 	return b.String()
 }

@@ -19,22 +19,23 @@ var localMistakes = []mistake{
 	},
 	{
 		name: "NoUndo", is: "A grant that races with the end of its call is kept.",
-		edits: []edit{{inLocal + "ending.go", `if c.err == nil && c.holder != nil {`, `if c.err == nil && c.holder != nil && !mistake("NoUndo") {`}},
+		edits: []edit{{inLocal + "ending.go", `case c.holder != nil:`, `case c.holder != nil && !mistake("NoUndo"):`}},
 	},
 	{
 		name: "NoPassOn", is: "A wait that ends does not wake the next one.",
 		edits: []edit{
-			{inLocal + "release.go", "if t != nil {\n\t\tl.reuse(t, then)\n\t}\n\tl.settle()", `
-				if mistake("NoPassOn") {
-					if t != nil {
-						l.leave(t)
-					}
-					return
-				}
-				if t != nil {
+			{inLocal + "owner.go", "if t != nil {\n\t\tl.reuse(t, then)\n\t}", `
+				switch {
+				case t != nil && mistake("NoPassOn"):
+					l.leave(t)
+				case t != nil:
 					l.reuse(t, then)
-				}
-				l.settle()`},
+				}`},
+			{inLocal + "release.go", "l.take(c)\n\t\tl.settle()", `
+				l.take(c)
+				if !mistake("NoPassOn") {
+					l.settle()
+				}`},
 		},
 	},
 	{
@@ -61,6 +62,16 @@ var localMistakes = []mistake{
 			{inLocal + "owners.go", `l.t.Conn.Alive(e.Session()), h.guard`, `l.t.Conn.Alive(e.Session()) || mistake("BlindReentry"), h.guard`},
 			{inLocal + "owners.go", `guarded || confirmed`, `guarded || confirmed || mistake("BlindReentry")`},
 		},
+	},
+	{
+		name: "DoWaits", is: "A call with the context of a Do waits for the lock of the Do.",
+		edits: []edit{{inLocal + "line.go", `if c.Within {`, `if c.Within && !mistake("DoWaits") {`}},
+	},
+	{
+		name: "OwnersWait", is: "Calls of one owner wait for each other.",
+		edits: []edit{{inLocal + "grant.go", `if h.owner != "" {
+		l.gather(h)`, `if h.owner != "" && !mistake("OwnersWait") {
+		l.gather(h)`}},
 	},
 	{
 		name: "DoneAcquires", is: "A call whose ctx is done gets a free lock.",

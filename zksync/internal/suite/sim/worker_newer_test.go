@@ -38,7 +38,7 @@ func (k *worker) newName() string {
 func (k *worker) nested(o op, x want, m lock, ctx context.Context) {
 	w := k.p.w
 	owner := zksync.NewOwner(k.newName())
-	x.owner = owner.Label()
+	x.owner = owner.Name()
 	c := k.take(o, x, k.locker(x.seats[0].path, asMutex).As(owner), ctx, false, nil)
 	if c == nil {
 		return

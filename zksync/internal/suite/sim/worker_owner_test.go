@@ -8,7 +8,7 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// do works under Do, and enters again in it.
+// do works under Do, and enters again in it, for an owner.
 func (k *worker) do(o op, x want, m lock, ctx context.Context) {
 	w := k.p.w
 	entered := false
@@ -16,6 +16,9 @@ func (k *worker) do(o op, x want, m lock, ctx context.Context) {
 	var work error
 	stop := func() bool { return true }
 	at := w.next()
+	if o.again {
+		ctx = zksync.WithOwner(ctx, zksync.NewOwner(""))
+	}
 	k.call(o, &x, k.bg, func() error {
 		err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
 			entered = true
@@ -26,6 +29,7 @@ func (k *worker) do(o op, x want, m lock, ctx context.Context) {
 			stop = c.watch()
 			k.use(o, c)
 			if o.again {
+				k.nobody(o, m, ctx)
 				work = m.LockContext(ctx)
 				switch {
 				case work == nil:
@@ -54,10 +58,35 @@ func (k *worker) do(o op, x want, m lock, ctx context.Context) {
 	})
 }
 
-// as enters a lock twice for an owner.
+// nobody asks for the lock of a Do that runs, with its context and for no owner.
+func (k *worker) nobody(o op, m lock, ctx context.Context) {
+	if o.named {
+		return // the lock is its owner's
+	}
+	w := k.p.w
+	ctx = zksync.WithOwner(ctx, zksync.Owner{})
+	start, hooked := time.Now(), k.hookSum()
+	err := m.LockContext(ctx)
+	switch {
+	case err == nil:
+		w.wrong("do: %s entered the lock of a Do with its context alone", k.name)
+		k.giveBack(m, context.WithoutCancel(ctx))
+	case k.p.closing.Load(), k.p.dead.Load():
+	case !errors.Is(err, zksync.ErrDeadlock) && !errors.Is(err, zksync.ErrLost) && !isCtx(err), time.Since(start) > k.hookSum()-hooked:
+		w.wrong("do: %s was told after %v: %v", k.name, time.Since(start), err)
+	}
+}
+
+// as enters a lock twice for an owner. Another goroutine may ask with it for the same
+// owner.
 func (k *worker) as(o op, x want, m zksync.Locker, ctx context.Context) {
 	w := k.p.w
+	joined := func(*claim) {}
+	if o.held {
+		joined = k.together(o, m, ctx)
+	}
 	c := k.take(o, x, m, ctx, false, nil)
+	joined(c)
 	if c == nil {
 		return
 	}
@@ -80,6 +109,47 @@ func (k *worker) as(o op, x want, m zksync.Locker, ctx context.Context) {
 		}
 	}
 	k.unlock(c)
+}
+
+// together asks for a lock in another goroutine. What it returns looks whether that got
+// the lock together with a claim of the same owner.
+func (k *worker) together(o op, m zksync.Locker, ctx context.Context) func(*claim) {
+	w := k.p.w
+	done := make(chan error, 1)
+	go func() {
+		err := func() (err error) {
+			if !o.again {
+				return m.LockContext(ctx)
+			}
+			h, err := m.Hold(ctx)
+			if err == nil {
+				k.checkRelease(h.Release(k.bg))
+			}
+			return err
+		}()
+		if err == nil && !o.again {
+			k.giveBack(m, k.bg)
+		}
+		if err != nil && !k.allowed(o, err) {
+			w.wrong("error: %s: together: %v", k.name, err)
+		}
+		done <- err
+	}()
+	return func(c *claim) {
+		if c == nil {
+			<-done
+			return
+		}
+		start, hooked := time.Now(), k.hookSum()
+		<-done
+		took := time.Since(start) - (k.hookSum() - hooked)
+		stands := c.stands()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if stands && w.quietLocked() && took > timeout/6 && !k.p.closing.Load() && !k.p.dead.Load() {
+			w.wrongLocked("owner: a call of %s took %v, while its owner had %s", k.name, took, c.name())
+		}
+	}
 }
 
 // downgrade writes, goes on to read, and stops writing.
