@@ -237,7 +237,7 @@ func (m *Mutex) As(o Owner) Locker {
 	if o.IsZero() {
 		panic("zksync: As with the zero Owner")
 	}
-	return &owned{Mutex{s: m.s, path: m.path, full: m.full, mode: m.mode, kind: m.kind, cfg: m.cfg, err: m.err, as: o}}
+	return &owned{Mutex{s: m.s, path: m.path, paths: m.paths, full: m.full, mode: m.mode, kind: m.kind, cfg: m.cfg, err: m.err, as: o}}
 }
 
 func (m *Mutex) sealed() {}

@@ -45,7 +45,7 @@ func NewOwner(name string) Owner {
 // Name returns the text given to NewOwner.
 func (o Owner) Name() string { return o.name }
 
-// ID returns the text that tells the owner from all others: that of [Peer] and [Node]
+// ID returns the text that tells the owner from all others: that of [Peer] and [LockNode]
 // as OwnerID. It is "" for the zero Owner.
 func (o Owner) ID() string { return o.id }
 
