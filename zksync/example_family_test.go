@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
@@ -55,6 +56,35 @@ func ExampleRWMutex_RLocker() {
 	// Output:
 	// same fence: true
 	// true
+}
+
+// A request that reads for as long as it has time, and another one that only reads if it
+// need not wait.
+func ExampleRWMutex_RLockContext() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s, err := zksync.Dial(ctx, exampleServers())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	rw := zksync.NewRWMutex(s, "/locks/stock")
+	if err := rw.RLockContext(ctx); err != nil {
+		log.Fatal(err) // ctx ended, say
+	}
+	ok, err := rw.TryRLockContext(ctx)
+	fmt.Println("another reader:", ok, err)
+	fmt.Println(rw.RUnlockContext(ctx), rw.RUnlockContext(ctx)) // tells of a loss, too
+
+	rw.Lock()
+	ok, err = rw.TryRLockContext(ctx)
+	fmt.Println("beside a writer:", ok, err)
+	rw.Unlock()
+	// Output:
+	// another reader: true <nil>
+	// <nil> <nil>
+	// beside a writer: false <nil>
 }
 
 // At most ten downloads at a time on all machines together; a large one counts
@@ -117,6 +147,23 @@ func ExampleMulti() {
 	// <nil>
 }
 
+// The paths of a Multi, for a message, say. A path may contain a comma: only Paths tells
+// them apart.
+func ExampleMulti_Paths() {
+	s, err := zksync.Dial(context.Background(), exampleServers())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	both := zksync.NewMulti(zksync.NewMutex(s, "/files/a,b"), zksync.NewMutex(s, "/files/c"))
+	fmt.Println(both.Path())
+	fmt.Printf("%q\n", both.Paths())
+	// Output:
+	// /files/a,b,/files/c
+	// ["/files/a,b" "/files/c"]
+}
+
 // Who holds a lock, and who waits.
 func ExampleSession_Inspect() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -171,8 +218,9 @@ func ExampleSession_InspectTree() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if len(tree.Cycles) > 0 && tree.Cycles[0].Certain {
-			fmt.Println(len(tree.Cycles[0].Waits), "owners wait for each other")
+		certain := slices.IndexFunc(tree.Cycles, func(c zksync.Cycle) bool { return c.Certain })
+		if certain >= 0 {
+			fmt.Println(len(tree.Cycles[certain].Waits), "owners wait for each other")
 			break
 		}
 	}
