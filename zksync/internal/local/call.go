@@ -92,6 +92,7 @@ type Call struct {
 	err     error   // the error that ended its wait
 	ready   chan struct{}
 	waits   bool          // it is in the line
+	came    int64         // its number among the calls that joined a line: see forbid
 	granted bool          // it has taken its grant
 	enters  bool          // it enters the holder of its owner
 	into    *Holder       // its owner's, which lasts until the call has entered it: see gather

@@ -72,7 +72,7 @@ var edits = []struct{ rule, file, text, errs string }{
 	if all == nil {`, `	all := l.asking["a"]
 	if all == nil {`},
 	{"what an owner has elsewhere ends its calls", "owner.go",
-		`		c.err = ErrDeadlock
+		`		c.err, c.peer = ErrDeadlock, nil
 		l.answer(c)
 	}
 	l.settle()`, `		c.err = nil

@@ -144,6 +144,7 @@ func (l *Lock) join(c *Call) error {
 		return l.again(c, h)
 	}
 	ahead := l.aheadOf(c)
+	c.came = l.t.came.Add(1)
 	err := l.line.join(c)
 	switch {
 	case err != nil:
@@ -153,7 +154,7 @@ func (l *Lock) join(c *Call) error {
 	}
 	l.finish()
 	if c.waits && l.t.Entangled(l.name, c.Terms, c.Owner) {
-		l.forbid(c.Owner) // it got that lock after enter had looked
+		l.forbid(c.Owner, c.came) // it got that lock after enter had looked
 	}
 	return err
 }

@@ -49,7 +49,8 @@ func (l *line) enter(h *Holder, c *Call) {
 // downgrade has a call of an owner that writes read as well, on a ticket that stands
 // beside that of the write and goes on when the write has ended.
 func (l *line) downgrade(t *Ticket, c *Call) {
-	t.seen = true // the owner alone is served by it
+	// The read node shows the fence of the write. Both tickets serve this owner alone.
+	t.seen, l.single.ticket.seen = true, true
 	l.admit(l.newHolder(t, c), c)
 	t.used = true
 	l.settle()
@@ -93,7 +94,7 @@ func (l *line) gather(h *Holder) {
 		l.take(c)
 		switch how := h.entry(c); {
 		case how == never:
-			c.err = ErrDeadlock
+			c.err, c.peer = ErrDeadlock, nil
 			l.answer(c)
 		case how == same && !c.Want.Handle:
 			c.enters = true
@@ -106,12 +107,13 @@ func (l *line) gather(h *Holder) {
 	}
 }
 
-// forbid ends the calls of an owner that wait: the owner has got another lock that shares
-// a path with this one.
-func (l *line) forbid(owner string) {
-	for c := l.asks(owner); c != nil; c = l.asks(owner) {
+// forbid ends the calls of an owner that wait, up to the one with the number upto: the
+// owner has got another lock that shares a path with this one. A later call has looked
+// for that lock itself, which may have been given back by then.
+func (l *line) forbid(owner string, upto int64) {
+	for c := l.asks(owner); c != nil && c.came <= upto; c = l.asks(owner) {
 		l.take(c)
-		c.err = ErrDeadlock
+		c.err, c.peer = ErrDeadlock, nil
 		l.answer(c)
 	}
 	l.settle()

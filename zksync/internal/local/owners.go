@@ -54,10 +54,10 @@ func (l *Lock) entered(h *Holder) {
 	}
 }
 
-// forbid ends the calls of an owner that wait.
-func (l *Lock) forbid(owner string) {
+// forbid ends the calls of an owner that wait, up to the one with the number upto.
+func (l *Lock) forbid(owner string, upto int64) {
 	l.mu.Lock()
-	l.line.forbid(owner)
+	l.line.forbid(owner, upto)
 	l.finish()
 }
 

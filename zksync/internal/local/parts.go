@@ -145,8 +145,9 @@ func (l *Lock) entangles(owner string) {
 	if owner == "" || l.terms.Parts == nil && l.t.multis.Load() == 0 {
 		return
 	}
+	now := l.t.came.Load()
 	for _, o := range l.t.sharing(l.name, &l.terms) {
-		l.todo.rest = append(l.todo.rest, func() { o.forbid(owner) })
+		l.todo.rest = append(l.todo.rest, func() { o.forbid(owner, now) })
 	}
 }
 

@@ -42,6 +42,7 @@ type Table struct {
 	Cleaner
 
 	closed atomic.Bool
+	came   atomic.Int64 // the number of calls that have joined a line
 	multis atomic.Int32 // locks of several parts in use: written with mu held
 	stop   sync.Once
 	over   chan struct{} // closed by Stop

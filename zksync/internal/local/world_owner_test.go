@@ -70,7 +70,7 @@ func (w *world) arrives(c *Call) {
 // forbids has an owner get another lock that shares a path with this one.
 func (w *world) forbids(owner string) {
 	w.forbidden = owner
-	w.forbid(owner)
+	w.forbid(owner, 0)
 	w.forbidden = "-"
 	for g := w.first(); g != nil; g = w.next(g) {
 		if owner != "" && g.Owner == owner {
