@@ -94,7 +94,7 @@ func WithoutHoldSpans() Option { return optionFunc(func(c *config) { c.noHolds =
 
 // WithoutTraceparent publishes no traceparent in lock nodes. Processes that wait for this
 // one then find no span to link to; the links of this process to others stay the same.
-// zksync.WithoutNodeInfo leaves out the rest of a node's data.
+// The session's option zksync.WithoutNodeInfo leaves out all of a node's data.
 func WithoutTraceparent() Option { return optionFunc(func(c *config) { c.noNodeData = true }) }
 
 // WithAttributes adds attributes to every span and every metric. If it is given

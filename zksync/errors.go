@@ -97,7 +97,8 @@ func (e *SizeError) Error() string {
 }
 
 // Error says which operation failed, on which lock, and why. Every error that a
-// lock's method returns is an *Error, except the errors of a callback.
+// lock's method returns is an *Error, with two exceptions: the error of a callback, which
+// Do and TryDo join with their own, and the ctx.Err() of Semaphore.Acquire.
 //
 // Its zero value is an error without a reason. It is a plain value: it may be
 // copied, and used by several goroutines. Copies share the Peer.

@@ -99,7 +99,7 @@ func ExampleLossReason() {
 		case zksync.EndSessionExpired, zksync.EndContactLost:
 			return "try again: the network or the servers had a fault"
 		case zksync.EndNodeDeleted:
-			return "stop: an operator has taken the lock away"
+			return "stop: the node was deleted, by an operator perhaps"
 		case zksync.EndClosed:
 			return "stop: this program ends"
 		}
@@ -129,6 +129,6 @@ func ExampleLossReason() {
 	fmt.Println(next(h.Release(ctx)))
 	// Output:
 	// no loss
-	// stop: an operator has taken the lock away
+	// stop: the node was deleted, by an operator perhaps
 	// stop: this program ends
 }

@@ -24,12 +24,13 @@ type Queue struct {
 	// Suspects are those of Other that look like the lock nodes of another recipe:
 	// ephemeral, with a number at the end. A lock with WithForeignPrefix may heed
 	// them; Inspect does not know the option. Inspect examines only the first 100
-	// children with a number, in the order of their names; InspectTree examines none.
+	// children with a number, in the order of their names; InspectTree and Queues examine none.
 	Suspects []string
 }
 
 // LockNode is one node in line. The texts come from the program that made the node:
-// don't trust them. It is a plain value; unknown fields are zero.
+// don't trust them. A call on a Mutex with WithKazooName has two nodes; the second one
+// shows as BlockedBy the first. It is a plain value; unknown fields are zero.
 type LockNode struct {
 	Node     string // its full path, as Session.Break and Revoke take it
 	Mode     Mode   // ModeMutex, ModeWrite, ModeRead or ModePermit

@@ -26,8 +26,8 @@ const defaultHandoff = 16
 
 // DialOption changes how Dial makes a Session. Options are applied in order; a later
 // one wins. Without options there are a session timeout of 10 s, no TLS, no
-// credentials, no chroot, no log and no tracer, and the identity and the host come
-// from the operating system.
+// credentials, no chroot, no tracer and no log of connection trouble, and the identity
+// and the host come from the operating system.
 //
 // The options of the connection, which are no [Option], are DialOptions only. An
 // option may be used for several sessions.
@@ -147,9 +147,11 @@ func WithDialContext(dial func(ctx context.Context, network, addr string) (net.C
 	})
 }
 
-// WithLogger logs to l what no call returns, connection trouble included. nil means
-// slog.Default, as it is when the Session is made. Without this option, only the loss
-// of a lock without a handle is logged, to slog.Default.
+// WithLogger logs to l what no call returns. nil means slog.Default, as it is when the
+// Session is made. Without this option, connection trouble is not logged, and all else
+// goes to slog.Default: the loss of a lock without a handle, a node that can't be
+// deleted or that belongs to no session, a semaphore with different limits, a node that
+// looks like another recipe's, and a panic in a tracer's function.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *config) error {
 		if c.logger = l; l == nil {

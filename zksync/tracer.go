@@ -41,7 +41,10 @@ type Tracer struct {
 	// r.Err is nil.
 	AcquireEnd func(ctx context.Context, a AcquireInfo, r AcquireEndInfo)
 
-	// HoldStart is called when a tenure of the lock begins. ctx is AcquireStart's.
+	// HoldStart is called when a tenure of the lock begins, which is before
+	// AcquireEnd. A tenure is the time from the grant to the release or the loss.
+	// Calls that enter a held lock again have no tenure of their own, and readers
+	// that share a node have one tenure together. ctx is AcquireStart's.
 	HoldStart func(ctx context.Context, a AcquireInfo) context.Context
 	// HoldContext returns parent with the values of hold, a context that
 	// HoldStart returned. Hold.Context and Do pass the result to the work under
@@ -67,7 +70,7 @@ type Tracer struct {
 	// calls it; StateClosed is reported after that function has returned.
 	Session func(e SessionEvent)
 	// Cleanup reports a change of the number of nodes that wait for a confirmed
-	// deletion.
+	// deletion. Each release is one of them, until the servers have answered.
 	Cleanup func(e CleanupEvent)
 
 	// Parent returns the traceparent (W3C Trace Context) that the call's lock
@@ -137,7 +140,7 @@ const (
 	EndRevoked        EndReason = "revoked"         // released, after somebody asked for it
 	EndSessionExpired EndReason = "session_expired" // the session is over
 	EndContactLost    EndReason = "contact_lost"    // no quorum answer for half a session timeout
-	EndNodeDeleted    EndReason = "node_deleted"    // somebody deleted the lock's node
+	EndNodeDeleted    EndReason = "node_deleted"    // the lock's node was deleted
 	EndClosed         EndReason = "closed"          // the Session was closed
 )
 
@@ -180,5 +183,5 @@ const (
 	StateConnected    SessionState = "connected"    // the session stands
 	StateDisconnected SessionState = "disconnected" // the session may go on elsewhere
 	StateExpired      SessionState = "expired"      // the session is over; a new one follows
-	StateClosed       SessionState = "closed"       // by Close
+	StateClosed       SessionState = "closed"       // by Close or Shutdown
 )
