@@ -38,9 +38,9 @@ var (
 	// another program uses the path with another limit.
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
-	// ErrRevoked is returned by context.Cause for the context of a Do, if the
-	// lock has WithCancelOnRevoke and somebody has asked for it. Do joins it with the
-	// error that its function returns then.
+	// ErrRevoked is joined by Do with an error of its function, if somebody has asked
+	// for the lock. With WithCancelOnRevoke it is also the context.Cause of the
+	// function's context.
 	ErrRevoked = errors.New("zksync: lock asked back")
 
 	// ErrNoAuth is returned when an access list refuses a request: the session's
