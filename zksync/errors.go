@@ -113,8 +113,8 @@ type Error struct {
 
 	// Peer describes whom the call was refused or waited behind when it failed, as far
 	// as the session knew that without a request; else it is nil. Of a call that does
-	// not wait (TryHold, say) it may have no more than the Node. Peer.Position is
-	// Position.
+	// not wait (TryHold, say) it may have no more than what the node's name shows, and
+	// the Session if that is the call's own (Local). Peer.Position is Position.
 	Peer *Peer
 
 	Err error // why
