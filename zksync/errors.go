@@ -38,8 +38,8 @@ var (
 	// another program uses the path with another limit.
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
-	// ErrRevoked is joined by Do with an error of its function, if somebody has asked
-	// for the lock. With WithCancelOnRevoke it is also the context.Cause of the
+	// ErrRevoked is returned by Do, joined with an error of its function, if somebody
+	// has asked for the lock. With WithCancelOnRevoke context.Cause returns it for the
 	// function's context.
 	ErrRevoked = errors.New("zksync: lock asked back")
 
