@@ -21,21 +21,30 @@ func (m *Mutex) work(ctx context.Context, h *Hold, fn func(ctx context.Context, 
 		rctx, cancel := m.brief(context.Background())
 		defer cancel()
 		rerr := h.Release(rctx)
-		if rctx.Err() != nil && errors.Is(rerr, context.DeadlineExceeded) {
-			// Not confirmed yet: that goes on without us, and is no reason to
-			// tell that the work failed.
+		if !errors.Is(rerr, ErrLost) && (errors.Is(rerr, context.DeadlineExceeded) || errors.Is(rerr, context.Canceled)) {
+			// Not confirmed yet, within this wait or that of a Release by fn: the
+			// deletion goes on without us, and the work has not failed.
 			rerr = nil
 		}
 		err = join(err, rerr)
 	}()
 	if m.cfg.revocable {
-		return m.revocably(h.Context(ctx), h, fn)
+		err = m.revocably(h.Context(ctx), h, fn)
+	} else {
+		err = fn(h.Context(ctx), h)
 	}
-	return fn(h.Context(ctx), h)
+	if err == nil || errors.Is(err, ErrRevoked) {
+		return err
+	}
+	select {
+	case <-h.Revoked():
+		return join(err, h.named("hold", ErrRevoked))
+	default:
+		return err
+	}
 }
 
-// revocably runs fn with a context that ends also when the lock is asked back. An error
-// that fn returns then tells so.
+// revocably runs fn with a context that ends also when the lock is asked back.
 func (m *Mutex) revocably(ctx context.Context, h *Hold, fn func(ctx context.Context, h *Hold) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -52,16 +61,7 @@ func (m *Mutex) revocably(ctx context.Context, h *Hold, fn func(ctx context.Cont
 			}
 		}()
 	}
-	err := fn(ctx, h)
-	if err == nil || errors.Is(err, ErrRevoked) {
-		return err
-	}
-	select {
-	case <-h.Revoked():
-		return join(err, revoked)
-	default:
-		return err
-	}
+	return fn(ctx, h)
 }
 
 // join adds the error of a clean-up to the error that caused it, which comes

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
@@ -103,8 +104,8 @@ func TestDoAfterARevocation(t *testing.T) {
 						return result
 					})
 					switch {
-					case result == nil || name == "without":
-						if err != result {
+					case result == nil:
+						if err != nil {
 							t.Errorf("%s, %s option: %v became %v", what, name, result, err)
 						}
 					default:
@@ -124,4 +125,49 @@ func TestDoAfterARevocation(t *testing.T) {
 			}
 		}
 	}, suite.Smoke)
+}
+
+// A Release in the function of a Do whose lock was asked back confirms, and one that does
+// not is no failure of the work.
+func TestReleaseInADo(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		ctx, s, other := suite.Context(t), z.Dial(t), z.Dial(t)
+		m := zksync.NewMutex(s, z.Path(t), zksync.WithCancelOnRevoke())
+		for _, lost := range []bool{false, true} {
+			err := m.Do(ctx, func(ctx context.Context, h *zksync.Hold) error {
+				suite.Must(t, other.Revoke(suite.Context(t), h.Node()))
+				suite.Receive(t, ctx.Done())
+				if lost {
+					suite.Must(t, z.Raw(t).Delete(h.Node(), -1))
+					suite.IsError(t, h.Release(ctx), zksync.ErrLost)
+					return nil
+				}
+				suite.Must(t, h.Release(ctx))
+				return nil
+			})
+			if lost {
+				suite.IsError(t, err, zksync.ErrLost)
+			} else {
+				suite.Must(t, err)
+			}
+		}
+		suite.AtRest(t, s)
+	}, suite.Smoke)
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		s := z.Via(t, z.Server.Dial)
+		m := zksync.NewMutex(s, z.Path(t))
+		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+			suite.Must(t, m.Do(suite.Context(t), func(_ context.Context, h *zksync.Hold) error {
+				ctx := suite.DoneContext()
+				if end == context.DeadlineExceeded {
+					ctx = suite.BrieflyFor(t, time.Second)
+				}
+				z.Server.Blackhole()
+				suite.IsError(t, h.Release(ctx), end)
+				z.Server.Heal()
+				return nil
+			}))
+		}
+		suite.AtRest(t, s)
+	})
 }

@@ -524,7 +524,7 @@
 //     and no notice of a loss.
 //   - TryLock(ctx), ErrLocked: TryHold(ctx), [ErrBusy].
 //   - NewLocker(s, pfx): a *Mutex is a sync.Locker.
-//   - Header().Revision, IsOwner() in a transaction: Fence().
+//   - Header().Revision: Fence(). IsOwner() in a transaction: Hold.Check.
 //   - Session.Done(): the context of a Hold.
 //   - Key(): Node().
 //
@@ -614,7 +614,8 @@
 //     each field left out when it is empty. The session's identity has at most 128
 //     bytes, host and owner's name 64 each, escapes included; of a longer text the
 //     end is kept. tp is a W3C traceparent. Session.Revoke adds "revoke":true as
-//     the last. A reader accepts longer texts and more fields than these.
+//     the last. A reader accepts longer texts and more fields than these, in data of
+//     up to 4 KiB.
 //     [WithoutNodeInfo] publishes nothing. The data is for people: no lock decides
 //     by it, and data of any other kind is fine.
 package zksync

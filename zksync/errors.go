@@ -38,9 +38,9 @@ var (
 	// another program uses the path with another limit.
 	ErrLimitMismatch = errors.New("zksync: the semaphore is in use with another limit")
 
-	// ErrRevoked is returned by context.Cause for the context of a Do, if the
-	// lock has WithCancelOnRevoke and somebody has asked for it. Do joins it with the
-	// error that its function returns then.
+	// ErrRevoked is returned by Do, joined with an error of its function, if somebody
+	// has asked for the lock. With WithCancelOnRevoke context.Cause returns it for the
+	// function's context.
 	ErrRevoked = errors.New("zksync: lock asked back")
 
 	// ErrNoAuth is returned when an access list refuses a request: the session's
@@ -114,8 +114,8 @@ type Error struct {
 
 	// Peer describes whom the call was refused or waited behind when it failed, as far
 	// as the session knew that without a request; else it is nil. Of a call that does
-	// not wait (TryHold, say) it may have no more than the Node. Peer.Position is
-	// Position.
+	// not wait (TryHold, say) it may have no more than what the node's name shows, and
+	// the Session if that is the call's own (Local). Peer.Position is Position.
 	Peer *Peer
 
 	Err error // why

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -96,21 +97,32 @@ func TestErrorNamesThePeerNextDoor(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// A call that does not wait reads no more than the line, so it knows only the node.
+// A call that does not wait reads no more than the line, so it knows only the node's name,
+// and whether the node is of its own session.
 func TestErrorNamesThePeerOfARefusal(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		ctx, holder, s := suite.Context(t), z.Dial(t), z.Dial(t)
 		p, q := z.Path(t), z.Path(t)
 		h, err := zksync.NewMulti(zksync.NewMutex(holder, p), zksync.NewMutex(holder, q)).Hold(ctx)
 		suite.Must(t, err)
-		for name, l := range map[string]zksync.Locker{
-			"mutex": zksync.NewMutex(s, p), "write": zksync.NewRWMutex(s, p), "read": zksync.NewRWMutex(s, p).RLocker(),
-			"multi": zksync.NewMulti(zksync.NewMutex(s, p), zksync.NewMutex(s, p+"-free")),
-		} {
-			_, err := l.TryHold(ctx)
-			e := suite.IsError(t, err, zksync.ErrBusy)
-			if e.Peer == nil || e.Peer.Node != h.Node() || e.Peer.Position != e.Position || e.Peer.Form != zksync.FormZKSync || e.Peer.Identity != "" {
-				t.Errorf("%s: %+v, want %s", name, e.Peer, h.Node())
+		seq, err := strconv.ParseInt(h.Node()[len(h.Node())-10:], 10, 64)
+		suite.Must(t, err)
+		for _, s := range []*zksync.Session{s, holder} {
+			for name, l := range map[string]zksync.Locker{
+				"mutex": zksync.NewMutex(s, p), "write": zksync.NewRWMutex(s, p), "read": zksync.NewRWMutex(s, p).RLocker(),
+				"multi": zksync.NewMulti(zksync.NewMutex(s, p), zksync.NewMutex(s, p+"-free")),
+			} {
+				_, err := l.TryHold(ctx)
+				e := suite.IsError(t, err, zksync.ErrBusy)
+				want := zksync.Peer{LockNode: zksync.LockNode{
+					Node: h.Node(), Mode: zksync.ModeMutex, Form: zksync.FormZKSync, Sequence: seq,
+				}, Position: e.Position}
+				if s == holder { // the node's GUID shows that without a request
+					want.Local, want.Session = true, s.ID()
+				}
+				if e.Peer == nil || *e.Peer != want {
+					t.Errorf("%s: %+v, want %+v", name, e.Peer, want)
+				}
 			}
 		}
 		suite.Must(t, h.Release(ctx))

@@ -14,8 +14,9 @@ import (
 // ZooKeeper's ten digits count as lock nodes of the given mode. The prefix "" stands
 // for names that consist of digits only. Several such options add up.
 //
-// A Mutex takes prefixes of ModeMutex, an RWMutex those of ModeRead and ModeWrite.
-// With another mode, and on a Semaphore, every use of the lock fails with an *Error.
+// A Mutex takes prefixes of ModeMutex, an RWMutex those of ModeRead and ModeWrite. For
+// a Mutex and an RWMutex with one path give them to WithLockDefaults, where all modes apply
+// to both. With another mode, and on a Semaphore, every use of the lock fails with an *Error.
 // It also fails without a prefix, with a prefix that ZooKeeper refuses in a node's
 // name, with a prefix given for two modes, and with one that every lock heeds anyway.
 //
@@ -50,21 +51,14 @@ func WithForeignPrefix(mode Mode, prefixes ...string) LockOption {
 			case all[i].Kind != f.Kind:
 				return fmt.Errorf("WithForeignPrefix: prefix %q of two modes", f.Prefix)
 			}
+			c.ownForeign = append(c.ownForeign, f)
 		}
 		c.Foreign = all
 		return nil
 	})
 }
 
-// heeded returns the foreign nodes that a lock of the kind can heed.
-func (c *lockConfig) heeded(kind znode.Kind) []znode.Foreign {
-	if !slices.ContainsFunc(c.Foreign, func(f znode.Foreign) bool { return !heeds(kind, f) }) {
-		return c.Foreign
-	}
-	return slices.DeleteFunc(slices.Clone(c.Foreign), func(f znode.Foreign) bool { return !heeds(kind, f) })
-}
-
-// heeds reports whether a lock of the kind can heed the foreign nodes.
+// heeds reports whether foreign nodes may be given to a lock of the kind itself.
 func heeds(kind znode.Kind, f znode.Foreign) bool {
 	if kind == znode.Read || kind == znode.Write {
 		return f.Kind == znode.Read || f.Kind == znode.Write
@@ -80,7 +74,7 @@ func (c *lockConfig) fits(kind znode.Kind) error {
 	case c.ownKazoo && kind == znode.Permit:
 		return fmt.Errorf("WithKazooName does not go with a lock of mode %q: it is for a Mutex", modeOf(kind))
 	}
-	for _, f := range c.Foreign {
+	for _, f := range c.ownForeign {
 		if !heeds(kind, f) {
 			return fmt.Errorf("WithForeignPrefix: prefix %q of mode %q does not go with a lock of mode %q", f.Prefix, modeOf(f.Kind), modeOf(kind))
 		}

@@ -102,8 +102,24 @@ func TestReleaseWithTheHoldsOwnContextIsBounded(t *testing.T) {
 			return ctx
 		}, 0, []error{context.Canceled, suite.ErrCause}},
 		"detached": {func(t *testing.T, h *zksync.Hold) context.Context {
-			return within(t, context.WithoutCancel(h.Context(suite.DoneContext())), third+time.Second)
-		}, third + time.Second, []error{context.DeadlineExceeded}},
+			return context.WithoutCancel(h.Context(suite.DoneContext()))
+		}, third, []error{context.DeadlineExceeded}},
+		"detached, with a deadline that is later": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return within(t, context.WithoutCancel(h.Context(background)), third+time.Second)
+		}, third, []error{context.DeadlineExceeded}},
+		"detached, with a deadline of its own": {func(t *testing.T, h *zksync.Hold) context.Context {
+			return within(t, context.WithoutCancel(h.Context(background)), time.Second)
+		}, time.Second, []error{context.DeadlineExceeded, suite.ErrCause}},
+		"detached, and canceled": {func(t *testing.T, h *zksync.Hold) context.Context {
+			ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context(background)))
+			time.AfterFunc(time.Second, cancel)
+			return ctx
+		}, time.Second, []error{context.Canceled}},
+		"detached, and canceled before": {func(t *testing.T, h *zksync.Hold) context.Context {
+			ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context(background)))
+			cancel()
+			return ctx
+		}, 0, []error{context.Canceled}},
 		"another context": {func(t *testing.T, h *zksync.Hold) context.Context {
 			return within(t, background, third+time.Second)
 		}, third + time.Second, []error{context.DeadlineExceeded}},
@@ -118,6 +134,89 @@ func TestReleaseWithTheHoldsOwnContextIsBounded(t *testing.T) {
 				start := time.Now()
 				first := suite.Async(func() error { return h.Release(ctx) })
 				suite.IsError(t, <-first, tt.is...)
+				if took := time.Since(start); took != tt.want {
+					t.Errorf("Release returned after %v, want %v", took, tt.want)
+				}
+				z.Server.Heal()
+				suite.AtRest(t, s)
+			})
+		})
+	}
+}
+
+// Deferred Releases of several holds may all get the context that was derived last, and
+// which the first of them ends.
+func TestReleaseWithTheContextOfAnotherHold(t *testing.T) {
+	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
+		s, c, p := z.Dial(t), z.Raw(t), z.Path(t)
+		for name, derive := range map[string]func(ctx context.Context) context.Context{
+			"itself":       func(ctx context.Context) context.Context { return ctx },
+			"with a value": func(ctx context.Context) context.Context { return context.WithValue(ctx, keyed{}, 1) },
+			"with cancel": func(ctx context.Context) context.Context {
+				ctx, cancel := context.WithCancel(ctx)
+				t.Cleanup(cancel)
+				return ctx
+			},
+		} {
+			for _, within := range []bool{true, false} { // whether the other's context is derived from the hold's own
+				for _, lost := range []bool{false, true} {
+					ctx := suite.Context(t)
+					h, err := zksync.NewMutex(s, p).Hold(ctx)
+					suite.Must(t, err)
+					if within {
+						ctx = derive(h.Context(ctx))
+					}
+					other, err := zksync.NewMutex(s, p+"-other").Hold(ctx)
+					suite.Must(t, err)
+					ctx = derive(other.Context(ctx))
+					suite.Must(t, other.Release(ctx))
+					if !lost {
+						if err := h.Release(ctx); err != nil || len(suite.Children(t, c, p)) != 0 {
+							t.Errorf("%s, %t: %v", name, within, err)
+						}
+						continue
+					}
+					suite.Must(t, c.Delete(h.Node(), -1))
+					suite.IsError(t, h.Release(ctx), zksync.ErrLost)
+				}
+			}
+		}
+		suite.AtRest(t, s)
+	}, suite.Smoke)
+}
+
+// What ended the context besides the other hold still counts.
+func TestReleaseWithTheContextOfAnotherHoldIsBounded(t *testing.T) {
+	const third = suite.VirtualTimeout / 3
+	for name, tt := range map[string]struct {
+		parent func(ctx context.Context) (context.Context, context.CancelFunc)
+		cancel bool // before Release
+		want   time.Duration
+		is     error
+	}{
+		"nothing else":            {context.WithCancel, false, third, context.DeadlineExceeded},
+		"the parent's end before": {context.WithCancel, true, 0, context.Canceled},
+		"the parent's deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		}, false, time.Second, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				s := z.Via(t, z.Server.Dial)
+				h, err := zksync.NewMutex(s, z.Path(t)).Hold(suite.Context(t))
+				suite.Must(t, err)
+				other, err := zksync.NewMutex(s, z.Path(t)).Hold(suite.Context(t))
+				suite.Must(t, err)
+				parent, cancel := tt.parent(context.Background())
+				defer cancel()
+				ctx := other.Context(h.Context(parent))
+				suite.Must(t, other.Release(suite.Context(t)))
+				if tt.cancel {
+					cancel()
+				}
+				z.Server.Blackhole()
+				start := time.Now()
+				suite.IsError(t, h.Release(ctx), tt.is)
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("Release returned after %v, want %v", took, tt.want)
 				}

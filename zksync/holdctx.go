@@ -103,13 +103,13 @@ func (c *holdCtx) Err() error {
 
 // Value returns the ender's context for selfKey, so that package context finds it. It
 // looks up every other key in the parent only: the ender has the same parent, and asking
-// both would double the work at each level of nesting. For holdKey it returns the context
-// itself, so that the hold finds its own contexts.
+// both would double the work at each level of nesting. For holdKey and anyHold it returns
+// the context itself, so that Release finds the contexts of holds.
 func (c *holdCtx) Value(key any) any {
 	switch key {
 	case selfKey:
 		return c.end.ctx
-	case holdKey{c.h}:
+	case holdKey{c.h}, anyHold:
 		return c
 	}
 	return c.Context.Value(key)

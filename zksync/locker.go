@@ -70,9 +70,10 @@ type Locker interface {
 	// session: either side of an RWMutex, and all that a Multi takes.
 	//
 	// Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
-	// returned; see also WithCancelOnRevoke. If the lock can't be had, Do returns
-	// that error, and fn does not run. If fn panics, the lock is released first. Do
-	// waits for the confirmation as Unlock does.
+	// returned. An error of fn is also joined with ErrRevoked if the lock was asked
+	// back; nil stays nil. If the lock can't be had, Do returns that error, and fn
+	// does not run. If fn panics, the lock is released first. Do waits for the
+	// confirmation as Unlock does.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
 	// TryDo is Do without a wait for the lock. It reports whether fn ran: false

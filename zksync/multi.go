@@ -243,8 +243,7 @@ func (mu *Multi) TryHold(ctx context.Context) (*Hold, error) { return mu.all().T
 // who holds it: see [Mutex.Do].
 //
 // Do returns fn's error, joined with ErrLost if a lock was lost, whatever fn returned.
-// With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if a lock was asked
-// back; nil stays nil, because the locks were held. If the locks can't be had, fn does
+// An error of fn is also joined with ErrRevoked if a lock was asked back; nil stays nil, because the locks were held. If the locks can't be had, fn does
 // not run, and the error is one of LockContext's; nothing is left behind. If fn panics
 // the locks are released first. Do waits at most a third of the session timeout for the
 // confirmation of the release; after that the deletion goes on in the background, and

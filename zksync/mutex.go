@@ -50,8 +50,9 @@ func NewMutex(s *Session, path string, opts ...LockOption) *Mutex {
 func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts []LockOption) {
 	s.check()
 	*m = Mutex{s: s, path: path, full: s.cfg.chroot + path, mode: mode, kind: kind, cfg: s.cfg.locks}
-	m.cfg.Foreign = m.cfg.heeded(kind)
-	m.cfg.Permits = kind == znode.Permit
+	if m.cfg.Permits = kind == znode.Permit; m.cfg.Permits {
+		m.cfg.Foreign = nil
+	}
 	for _, p := range [...]string{path, m.full} {
 		if err := znode.ValidPath(p); err != nil {
 			m.full, m.err = "", fmt.Errorf("%w: %w", ErrInvalidPath, err)
@@ -61,6 +62,7 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 	if m.err = m.cfg.apply(opts); m.err == nil {
 		m.err = m.cfg.fits(kind)
 	}
+	m.cfg.ownForeign = nil
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -195,8 +197,7 @@ func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 // [Owner] who holds it: give Do a context WithOwner, or call it on the result of As.
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
-// returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if the lock
-// was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
+// returned. An error of fn is also joined with ErrRevoked if the lock was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
 // does not run, and the error is one of LockContext's; nothing is left behind. If fn
 // panics the lock is released first. Do waits at most a third of the session timeout for
 // the confirmation of the release; after that the deletion goes on in the background, and

@@ -194,11 +194,12 @@ func WithoutNodeInfo() Option {
 
 // WithLockDefaults sets options for every lock of the session. A lock's own options
 // are applied after them. A lock ignores a default that does not apply to its kind, such
-// as WithStrictLimit for a Mutex; given to the lock itself, that is an error.
+// as WithStrictLimit for a Mutex; given to the lock itself, that is an error. Prefixes of
+// WithForeignPrefix apply to every lock but a Semaphore, whatever their mode.
 func WithLockDefaults(opts ...LockOption) Option {
 	return option(func(c *config) error {
 		err := c.locks.apply(opts)
-		c.locks.ownStrict, c.locks.ownKazoo = false, false
+		c.locks.ownStrict, c.locks.ownKazoo, c.locks.ownForeign = false, false, nil
 		return err
 	})
 }
@@ -223,6 +224,7 @@ type lockConfig struct {
 	// Options of the lock's own that not every lock has: an error where they don't
 	// apply. Those of WithLockDefaults are left out of account there.
 	ownStrict, ownKazoo bool
+	ownForeign          []znode.Foreign
 }
 
 func (c *lockConfig) apply(opts []LockOption) error {
@@ -294,8 +296,8 @@ func WithKazooName() LockOption {
 }
 
 // WithCancelOnRevoke ends the context that Do passes to its function, with the cause
-// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke. If the
-// function then returns an error, Do joins ErrRevoked with it.
+// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke. With or
+// without the option, Do then joins ErrRevoked with an error of the function.
 func WithCancelOnRevoke() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

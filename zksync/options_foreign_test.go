@@ -134,6 +134,55 @@ func TestForeignPrefixOptions(t *testing.T) {
 			}
 			suite.Must(t, raw.Delete(node, -1))
 		}
-		suite.LockAndUnlock(t, zksync.NewRWMutex(d, p)) // it ignores the default
+		foreignDefaults(t, z)
 	})
+}
+
+// foreignDefaults checks that default prefixes of all modes count for every lock but a
+// Semaphore, so that the locks of one path agree.
+func foreignDefaults(t *testing.T, z *suite.Ground) {
+	t.Helper()
+	ctx, p, raw := suite.Context(t), z.Path(t), z.Raw(t)
+	s := z.Dial(t, zksync.WithLockDefaults(zksync.WithForeignPrefix(zksync.ModeMutex, "seq-"), zksync.WithForeignPrefix(zksync.ModeRead, "r-")))
+	rw := zksync.NewRWMutex(s, p)
+	locks := map[string]zksync.Locker{
+		"mutex": zksync.NewMutex(s, p), "write": rw, "read": rw.RLocker(), "multi": zksync.NewMulti(rw),
+	}
+	for name, l := range locks {
+		h, err := l.Hold(ctx)
+		suite.Must(t, err)
+		for beside, other := range locks {
+			if name == "multi" || beside == "multi" {
+				continue // a Multi of another lock is in use
+			}
+			got, err := other.TryLockContext(ctx)
+			if err != nil || got != (name == "read" && beside == "read") {
+				t.Errorf("%s beside %s: %v, %v", beside, name, got, err)
+			}
+			if got {
+				suite.Must(t, other.UnlockContext(ctx))
+			}
+		}
+		suite.Must(t, h.Release(ctx))
+	}
+	for _, prefix := range []string{"seq-", "r-"} {
+		node := suite.Plant(t, raw, p+"/"+prefix, "", zk.FlagEphemeral|zk.FlagSequence)
+		for name, l := range locks {
+			got, err := l.TryLockContext(ctx)
+			if err != nil || got != (prefix == "r-" && name == "read") {
+				t.Errorf("%s behind %s: %v, %v", name, node, got, err)
+			}
+			if got {
+				suite.Must(t, l.UnlockContext(ctx))
+			}
+		}
+		suite.Must(t, raw.Delete(node, -1))
+	}
+	if err := zksync.NewRWMutex(s, p, zksync.WithForeignPrefix(zksync.ModeMutex, "seq-")).LockContext(ctx); err == nil {
+		t.Error("an own prefix of another mode is taken")
+	}
+	sem, err := zksync.NewSemaphore(s, p, 1).TryHold(ctx, 1)
+	suite.Must(t, err)
+	suite.Must(t, sem.Release(ctx))
+	suite.AtRest(t, s)
 }

@@ -138,8 +138,7 @@ func (rw *RWMutex) TryHold(ctx context.Context) (*Hold, error) { return rw.write
 // who holds it: see [Mutex.Do].
 //
 // Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
-// returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if the lock
-// was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
+// returned. An error of fn is also joined with ErrRevoked if the lock was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
 // does not run, and the error is one of LockContext's; nothing is left behind. If fn
 // panics the lock is released first. Do waits at most a third of the session timeout for
 // the confirmation of the release; after that the deletion goes on in the background, and

@@ -143,8 +143,7 @@ func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 // WithCancelOnRevoke when they are asked back.
 //
 // Do returns fn's error, joined with ErrLost if the permits were lost, whatever fn
-// returned. With WithCancelOnRevoke an error of fn is also joined with ErrRevoked if they were
-// asked back; nil stays nil. If they can't be had, fn does not run, and the error is one of Hold's;
+// returned. An error of fn is also joined with ErrRevoked if they were asked back; nil stays nil. If they can't be had, fn does not run, and the error is one of Hold's;
 // nothing is left behind. If fn panics the permits are released first. Do waits at
 // most a third of the session timeout for the confirmation of the release; after that
 // the deletion goes on in the background, and that is no error. It panics if n is

@@ -95,9 +95,9 @@ const (
 // AcquireInfo describes a call that wants a lock. It is a plain value.
 type AcquireInfo struct {
 	Path   string   // the lock's path, as the program named it; of a Multi, all paths with commas between them
-	Paths  []string // of a Multi: the paths of its locks, which must not be changed; else nil
+	Paths  []string // of a Multi: the paths of its locks as given (a path that is given twice is there twice), which must not be changed; else nil
 	Mode   Mode
-	Try    bool  // TryLock, TryLockContext or TryHold: does not wait
+	Try    bool  // TryLock, TryLockContext, TryHold or TryDo: does not wait
 	Owner  Owner // the owner for whom the call is made, if any
 	Weight int64 // the permits wanted; 0 for a lock
 

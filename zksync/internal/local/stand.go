@@ -112,12 +112,18 @@ func (l *Lock) inOrder(g *group) func(context.Context) {
 }
 
 // refusedBy returns the node that a ticket which fails with err stood behind; nil if it is
-// not known.
-func refusedBy(t *Ticket, err error) *Peer {
-	if busy := (*queue.BusyError)(nil); errors.As(err, &busy) {
-		return &Peer{Blocker: queue.Blocker{Path: busy.Node}}
+// not known. That the node is of this session shows without a request.
+func (l *Lock) refusedBy(t *Ticket, err error) *Peer {
+	busy := (*queue.BusyError)(nil)
+	if !errors.As(err, &busy) {
+		return t.peer
 	}
-	return t.peer
+	p := &Peer{Blocker: queue.Blocker{Path: busy.Node}}
+	if of, ok := busy.Of.(*Lock); ok && of.t == l.t { // else another session's of this process
+		st, _ := l.t.Conn.State()
+		p.Local, p.Stat.EphemeralOwner = true, st.Session
+	}
+	return p
 }
 
 // stands waits for the turn of a ticket in ZooKeeper's line.
@@ -145,7 +151,7 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		if t.moving {
 			for _, c := range t.group.calls {
 				c.Position = 1 + l.line.before(t.group)
-				c.peer = refusedBy(t, err)
+				c.peer = l.refusedBy(t, err)
 			}
 		}
 		l.line.failed(t, err)

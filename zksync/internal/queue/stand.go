@@ -61,7 +61,10 @@ func (e *Entry) Stand(ctx context.Context) error {
 }
 
 // BusyError is ErrBusy with the node that is in the way, if it is one node.
-type BusyError struct{ Node string }
+type BusyError struct {
+	Node string
+	Of   any // Order.Of of the entry of this process that answers for the node; nil if there is none
+}
 
 func (e *BusyError) Error() string { return ErrBusy.Error() }
 func (e *BusyError) Unwrap() error { return ErrBusy }
@@ -71,7 +74,12 @@ func (e *Entry) busy(p Place, line []znode.Name, v Verdict) error {
 	if v.Watch < 0 {
 		return ErrBusy
 	}
-	return &BusyError{path.Join(p.Parent, line[v.Watch].Raw)}
+	n := line[v.Watch]
+	busy := &BusyError{Node: path.Join(p.Parent, n.Raw)}
+	if n.HasGUID {
+		busy.Of, _ = owned.Load(n.GUID)
+	}
+	return busy
 }
 
 // look returns ErrBusy if standing in line would be in vain. It runs before any node
