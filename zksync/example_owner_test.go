@@ -82,6 +82,25 @@ func ExampleWithOwner() {
 	// <nil>
 }
 
+// A function that needs an owner takes the caller's, or makes one.
+func ExampleOwnerFrom() {
+	start := func(ctx context.Context) context.Context {
+		o, _ := zksync.OwnerFrom(ctx)
+		if o.IsZero() {
+			o = zksync.NewOwner("job without a name")
+		}
+		fmt.Println(o.Name())
+		return zksync.WithOwner(ctx, o)
+	}
+	ctx := start(context.Background())
+	start(ctx) // the same owner
+	start(zksync.WithOwner(ctx, zksync.NewOwner("order 7")))
+	// Output:
+	// job without a name
+	// job without a name
+	// order 7
+}
+
 // A name for those who wait, with no other effect.
 func ExampleWithLabel() {
 	ctx := context.Background()

@@ -151,6 +151,9 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
 		h.start = time.Now()
 	}
+	if l.line.held.Len() > l.counted {
+		l.count() // before the call returns
+	}
 	if !c.enters {
 		l.entangles(c.Owner)
 		l.t.Acquired.Add(1)

@@ -69,17 +69,23 @@ func (l *Lock) settle() { l.unlock().run() }
 func (l *Lock) unlock() deferred {
 	d := l.todo
 	l.todo = deferred{}
-	change := l.line.held.Len() - l.counted
-	l.counted += change
-	if change != 0 {
-		l.t.Held.Add(int64(change))
-		l.ref(max(change, 0))
-	}
+	change := l.count()
 	l.mu.Unlock()
 	for ; change < 0; change++ {
 		l.Leave()
 	}
 	return d
+}
+
+// count counts the holders that have come or gone since the last time, and those that
+// have come as users of the lock. It returns the change of their number.
+func (l *Lock) count() (change int) {
+	if change = l.line.held.Len() - l.counted; change != 0 {
+		l.counted += change
+		l.t.Held.Add(int64(change))
+		l.ref(max(change, 0))
+	}
+	return change
 }
 
 // The errors of Acquire that are the lock's own. All others are those of package queue

@@ -77,10 +77,8 @@ func funcTexts(t *testing.T, file string) map[string]string {
 }
 
 // Names that need no example: of methods that packages fmt, errors, net and log/slog call
-// by themselves, and the rest of Owner (see package owners).
-var needNoExample = strings.Fields(`
-	Error Unwrap Is As String Timeout LogValue
-	ErrNotOwner OwnerFrom WithLabel Name Label IsZero`)
+// by themselves.
+var needNoExample = strings.Fields("Error Unwrap Is As String Timeout LogValue")
 
 // Every exported name is in an example. A type is also in one that calls its methods, or
 // a function with this type in its signature.
