@@ -287,8 +287,18 @@ func (c *claim) broken() bool {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	return c.hold == nil && (c.void || c.maybe) || slices.ContainsFunc(c.seats, func(s seat) bool {
-		return slices.ContainsFunc(s.nodes, func(node string) bool { _, ok := c.w.broken[node]; return ok })
+		return slices.ContainsFunc(s.nodes, c.w.brokenLocked)
 	})
+}
+
+// brokenLocked reports whether a node was deleted by hand, or the one for kazoo that goes
+// with it.
+func (w *world) brokenLocked(node string) bool {
+	_, broken := w.broken[node]
+	if twin, has := w.kazooTwin.Load(node); has && !broken {
+		_, broken = w.broken[twin.(string)]
+	}
+	return broken
 }
 
 // entered looks whether an owner may enter again.
