@@ -34,11 +34,15 @@ type link struct {
 	addrs []string
 	done  chan struct{} // closed by kill: the client never dials again
 
+	// creds are the credentials that the program has added to the client, as
+	// framed.authenticate sends them. Guarded by mu.
+	creds []Auth
+
 	// With these a client that has no session closes at once.
 	idling  chan struct{} // closed when the client's loop waits after kill
 	closing atomic.Bool   // the client is being closed after that
 
-	seen atomic.Int64 // zxid of the last answer in this session
+	seen atomic.Int64 // the largest zxid of an answer in this session; written by the client's reader
 
 	mu     sync.Mutex       // guards the fields below; taken after Conn.mu
 	dead   bool             // killed
@@ -113,6 +117,21 @@ func (l *link) event(ev zk.Event) {
 	}
 }
 
+// pipeOf returns the pipe of the newest connection, which has a session from now on. It is
+// nil if there is no connection with a session, and for a program's client.
+func (l *link) pipeOf(st State) *pipe {
+	if !st.Up {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cur == nil {
+		return nil
+	}
+	l.cur.pipe.state = st
+	return l.cur.pipe
+}
+
 // failed records a try that did not come to a session.
 func (l *link) failed(addr string, err error) {
 	l.mu.Lock()
@@ -129,11 +148,13 @@ func (l *link) failed(addr string, err error) {
 // within the client's own read, in the goroutine that uses the limit.
 func (l *link) receives(limit int) { zk.WithMaxBufferSize(limit)(l.zc) }
 
-// see takes the zxid out of an answer, and keeps it for the connect request and for
-// SetWatches. The client would read its own copy without a mutex, when it sets its
-// watches again, while the answers of the same connection change it.
+// see keeps the largest zxid of all answers, those to our own requests included, for
+// the connect request and for SetWatches. With a smaller one, a server that lags would
+// accept the session, and would hide nodes from it that it has seen. The zxid is taken
+// out of an answer to the client, which would read its own copy without a mutex, when it
+// sets its watches again, while the answers of the same connection change it.
 func (l *link) see(zxid int64, answer []byte) {
-	if zxid > 0 {
+	if zxid > l.seen.Load() {
 		l.seen.Store(zxid)
 	}
 	wire.SetZxid(answer, 0)

@@ -16,16 +16,13 @@ var connMistakes = []mistake{
 	{
 		name: "ClockOfReads", is: "A read counts as a proof that the session lives, and the probes are reads.",
 		edits: []edit{
-			{inConn + "call.go", `if quorum && proves(err)`, `if (quorum || mistake("ClockOfReads")) && proves(err)`},
-			{inConn + "call.go", `res, err := zc.Multi(ops...)`, `
+			{inConn + "call.go", `if op.Write() && proves(err)`, `if (op.Write() || mistake("ClockOfReads")) && proves(err)`},
+			{inConn + "call.go", `a, ran, err := c.doUnbound(request{op: wire.OpMulti, ops: ops})`, `
+				asks := request{op: wire.OpMulti, ops: ops}
 				if mistake("ClockOfReads") {
-					ok, _, err := zc.Exists(paths[0])
-					if err == nil && !ok {
-						err = zk.ErrNoNode
-					}
-					return err
+					asks = request{op: wire.OpExists, path: paths[0]}
 				}
-				res, err := zc.Multi(ops...)`},
+				a, ran, err := c.doUnbound(asks)`},
 		},
 	},
 	{
