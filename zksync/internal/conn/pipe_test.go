@@ -209,7 +209,9 @@ func TestBatchOfAProgramsClient(t *testing.T) {
 		if !Unimplemented(multi.Err()) || del.Err() != nil {
 			t.Errorf("%v, %v", multi.Err(), del.Err())
 		}
-		f.do(func() { f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: true, cut: h.Op == wire.OpDelete} } })
+		f.do(func() {
+			f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: true, cut: h.Op == wire.OpDelete} }
+		})
 		b = c.Batch()
 		lost, not := b.Delete("/x"), b.Delete("/none")
 		b.Send(t.Context())

@@ -152,8 +152,12 @@ func (e *Entry) Session() int64 { return e.session }
 // order asked for it or the entry had to wait.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
-// ReadFence reads the fence. It returns conn.ErrNodeGone if the node does not exist.
+// ReadFence reads the fence. While there is no connection it waits. It returns
+// conn.ErrNodeGone if the node does not exist.
 func (e *Entry) ReadFence() error {
+	if _, err := e.c.Await(context.Background()); err != nil {
+		return err
+	}
 	err := e.readFence(0)
 	if errors.Is(err, errAgain) {
 		return conn.ErrNodeGone
@@ -161,10 +165,15 @@ func (e *Entry) ReadFence() error {
 	return err
 }
 
-// Confirm asks the quorum whether the nodes exist and their session lives. It returns
-// conn.ErrNodeGone or conn.ErrSessionOver if not, and conn.ErrNoContact if there is no
-// answer in time.
-func (e *Entry) Confirm() error { return e.c.Prove(e.session, e.Nodes()...) }
+// Confirm asks the quorum whether the nodes exist and their session lives. While there is
+// no connection it waits. It returns conn.ErrNodeGone or conn.ErrSessionOver if not, and
+// conn.ErrNoContact if there is no answer in time.
+func (e *Entry) Confirm() error {
+	if _, err := e.c.Await(context.Background()); err != nil {
+		return err
+	}
+	return e.c.Prove(e.session, e.Nodes()...)
+}
 
 // Position returns the last known position in line: 1 is the next, 0 means unknown.
 // It may be called at any time.

@@ -26,7 +26,7 @@ func (c *Creation) Of(f ensemble.Frame) bool {
 	defer c.mu.Unlock()
 	key := [2]int64{f.Conn, int64(f.Xid)}
 	if f.FromServer {
-		return f.Xid > 0 && c.asked[key]
+		return c.asked[key]
 	}
 	// A transaction that makes a node has that first, behind the header.
 	is := f.Op == "create" || f.Op == "multi" && len(f.Payload) >= 12 && binary.BigEndian.Uint32(f.Payload[8:]) == 1
