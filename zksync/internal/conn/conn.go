@@ -166,11 +166,16 @@ func (c *Conn) Close(ctx context.Context) {
 // Life returns a context that ends with Close.
 func (c *Conn) Life() context.Context { return c.life }
 
-// Zk returns the client in use.
+// Zk returns the client in use, for the program. The first call for a client makes a
+// request, and waits until that has been sent.
 func (c *Conn) Zk() *zk.Conn {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.link.zc
+	l := c.link
+	c.mu.Unlock()
+	if c.foreign == nil {
+		l.lend()
+	}
+	return l.zc
 }
 
 // Requests returns how many requests were made, probes included.

@@ -132,7 +132,9 @@ func (f *framed) Write(p []byte) (int, error) {
 		f.ops[h.Xid] = op
 	}
 	f.mu.Unlock()
-	return f.pipe.pass(p, size)
+	n, err := f.pipe.pass(p, size)
+	f.l.grow() // the client does not use its buffer while it writes
+	return n, err
 }
 
 func (f *framed) Read(p []byte) (int, error) {

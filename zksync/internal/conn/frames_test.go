@@ -93,6 +93,8 @@ func malformed(t *testing.T, call func(*Conn) error, name string, raw func(xid i
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Zk() // makes a request of its own, once
+	time.Sleep(time.Second)
 	f.do(func() {
 		f.script = func(p *peer, h wire.RequestHeader) (a act) {
 			if p.n == 1 && (h.Xid >= 0 || h.Xid <= firstXid) && h.Op != wire.OpCreateSession {

@@ -15,15 +15,20 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// sendBuffer is the size of the buffer in which the client encodes a request. The
-// client's own largest requests are SetWatches frames of up to 128 KiB
-// (conn.go:592). One that does not fit fails, and its watches are not set again. The
-// rest of the buffer is for the length before each frame, and for one long path.
+// sendBuffer is the size of the buffer in which the client encodes a request, once the
+// program may use the client. The client's own largest requests are SetWatches frames of
+// up to 128 KiB (conn.go:592). One that does not fit fails, and its watches are not set
+// again. The rest of the buffer is for the length before each frame, and for one long
+// path.
 const sendBuffer = 128<<10 + 8<<10
 
+// firstSendBuffer is the size of that buffer before. The client then sends pings, and
+// the request that ends the session.
+const firstSendBuffer = 512
+
 // receiveBuffer is the size of the buffer with which the client begins to receive on
-// each connection.
-const receiveBuffer = 16 << 10
+// each connection. The answers to our own requests do not go through it.
+const receiveBuffer = 1 << 10
 
 // link is one client that belongs to the Conn, with its dialer and its list of hosts. For
 // a program's client only c and zc are set.
@@ -37,6 +42,10 @@ type link struct {
 	// creds are the credentials that the program has added to the client, as
 	// framed.authenticate sends them. Guarded by mu.
 	creds []Auth
+
+	// With these the send buffer grows when the program gets the client.
+	lent  atomic.Bool   // the program has the client
+	grown chan struct{} // closed when the buffer has grown
 
 	// With these a client that has no session closes at once.
 	idling  chan struct{} // closed when the client's loop waits after kill
@@ -64,7 +73,7 @@ type handshake struct {
 
 // newLink makes a client and puts it to use.
 func (c *Conn) newLink() (*link, error) {
-	l := &link{c: c, done: make(chan struct{}), idling: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
+	l := &link{c: c, done: make(chan struct{}), grown: make(chan struct{}), idling: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
 	l.addrs = append(l.addrs, c.cfg.Servers...)
 	rand.Shuffle(len(l.addrs), func(i, j int) { l.addrs[i], l.addrs[j] = l.addrs[j], l.addrs[i] })
 	c.mu.Lock()
@@ -75,7 +84,7 @@ func (c *Conn) newLink() (*link, error) {
 	_, ec, err := zk.Connect(l.addrs, c.cfg.Timeout,
 		func(zc *zk.Conn) { l.zc = zc }, // its loop asks for it at once
 		zk.WithDialer(l.dial), zk.WithHostProvider(hosts{l}), zk.WithEventCallback(l.event),
-		zk.WithLogger(quiet{c.cfg.Logger}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(sendBuffer))
+		zk.WithLogger(quiet{c.cfg.Logger}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(firstSendBuffer))
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +113,7 @@ func (l *link) event(ev zk.Event) {
 			sent = hs.sent
 		}
 		l.c.up(l, hs.session, hs.timeout, sent)
+		l.grow() // the goroutine that sends starts after this
 	case ev.State == zk.StateDisconnected:
 		l.c.down(l)
 		if l.closing.Load() {
@@ -147,6 +157,58 @@ func (l *link) failed(addr string, err error) {
 // when a connection begins, and none once a large frame comes. receives is called
 // within the client's own read, in the goroutine that uses the limit.
 func (l *link) receives(limit int) { zk.WithMaxBufferSize(limit)(l.zc) }
+
+// lend makes the send buffer large enough for the program's requests, before the program
+// gets the client. Only the goroutine in which the client sends may change the buffer. So,
+// if there is a connection, lend makes the client send a request, and waits until that
+// has been sent. Otherwise the buffer grows before the client can send anything.
+func (l *link) lend() {
+	first := !l.lent.Swap(true) // before the state is read: see event
+	var limit <-chan time.Time
+	for {
+		st, changed := l.c.State()
+		if !st.Up || l.c.life.Err() != nil {
+			return
+		}
+		if first {
+			first = false
+			go func() { _, _, _ = l.zc.Exists("/") }()
+		}
+		select {
+		case <-l.grown:
+			return
+		default:
+		}
+		if limit == nil {
+			timer := time.NewTimer(l.c.shorter())
+			defer timer.Stop()
+			limit = timer.C
+		}
+		select {
+		case <-l.grown:
+			return
+		case <-changed:
+		case <-l.done:
+			return
+		case <-limit: // the client has locked up
+			return
+		}
+	}
+}
+
+// grow gives the client the larger buffer, if the program has the client. Only the
+// client's goroutine that sends may call it, or the one that starts that.
+func (l *link) grow() {
+	if !l.lent.Load() {
+		return
+	}
+	select {
+	case <-l.grown:
+	default:
+		zk.WithMaxConnBufferSize(sendBuffer)(l.zc)
+		close(l.grown)
+	}
+}
 
 // see keeps the largest zxid of all answers, those to our own requests included, for
 // the connect request and for SetWatches. With a smaller one, a server that lags would

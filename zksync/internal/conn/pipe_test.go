@@ -340,6 +340,7 @@ func TestWritesAreShared(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
+		zc := c.Zk()
 		w.take()
 		release := w.hold()
 		var wg sync.WaitGroup
@@ -351,7 +352,7 @@ func TestWritesAreShared(t *testing.T) {
 			})
 		}
 		wg.Go(func() {
-			if _, _, err := c.Zk().Children("/"); err != nil {
+			if _, _, err := zc.Children("/"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -445,6 +446,7 @@ func TestCredentialsComeFirst(t *testing.T) {
 		if err := zc.AddAuth("digest", []byte("u:p")); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Second)
 		for range 2 { // the client repeats it each time
 			f.do(func() { f.requests = nil })
 			f.cut()
