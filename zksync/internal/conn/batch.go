@@ -259,16 +259,12 @@ func (k *Call) Ran() Ran { return k.ran }
 func (k *Call) Sent() time.Time { return k.sent }
 
 // Zxid returns the zxid of the answer: that of the transaction if the request was a write
-// of the quorum, also of one that was refused. It is 0 with a program's client.
+// of the quorum, so that it is the czxid of the nodes that this has created. It is 0 with
+// a program's client.
 func (k *Call) Zxid() int64 { return k.answer.zxid }
 
 // Made returns the paths of the nodes that a Create has made.
-func (k *Call) Made() []string {
-	if k.rq.op == wire.OpCreate {
-		return []string{k.answer.path}
-	}
-	return madeBy(k.answer.parts)
-}
+func (k *Call) Made() []string { return k.rq.made(&k.answer) }
 
 // Parts returns the results of a Multi, one for each operation.
 func (k *Call) Parts() []zk.MultiResponse { return k.answer.parts }
