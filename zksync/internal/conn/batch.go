@@ -224,15 +224,16 @@ func (k *Call) end() {
 	if k.slot {
 		k.c.slots.Release(1)
 	}
-	close(k.over)
 	if k.then != nil {
 		k.then()
 	}
+	close(k.over)
 }
 
-// Then arranges for f to be called when the call is done, by the goroutine that reads from
-// the connection or by any other, perhaps before Send returns. f must not block, and must
-// not wait for another request. Then is called before Send.
+// Then arranges for f to be called with the result, just before the channel of Done is
+// closed, by the goroutine that reads from the connection or by any other, perhaps before
+// Send returns. f must not block, and must not wait for another request. Then is called
+// before Send.
 func (k *Call) Then(f func()) { k.then = f }
 
 // Done returns a channel that is closed when the call is done.
