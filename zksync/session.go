@@ -165,8 +165,8 @@ func (s *Session) check() {
 // Conn returns the go-zookeeper client under the session, for the program's other
 // work. It may be another client after a failure: don't keep it. It can send requests
 // of up to 136 KiB: a larger one fails with zk.ErrShortBuffer, or, if it is a
-// transaction, may end the process. Don't close the client, and use WithAuth rather
-// than its AddAuth.
+// transaction, may end the process. The first call makes one request, and enlarges the
+// client's buffer. Don't close the client, and use WithAuth rather than its AddAuth.
 func (s *Session) Conn() *zk.Conn {
 	s.check()
 	return s.conn.Zk()

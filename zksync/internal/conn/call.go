@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
 // maxOutstanding bounds the calls that wait for an answer at one time. The client
@@ -13,10 +15,13 @@ import (
 // call blocks in the send, without a limit (conn.go:40, 918).
 const maxOutstanding = 1024
 
-// Ran says in which states a request was made: Before it was handed to the client,
-// and After its answer came. If the sessions are equal, that session ran it. If not,
-// either may have: when a session expires, the client sends the requests that are
-// still queued in the next session (conn.go:435-437, 500).
+// Ran says in which states a request was made. On a client of the Conn's own both are
+// the state of the one connection that carried the request; if there was none, both are
+// the state at that moment. On a program's client, Before is the state when the request
+// was handed to the client, and After the state when its answer came. If the sessions
+// are equal, that session ran it. If not, either may have: when a session expires, the
+// client sends the requests that are still queued in the next session (conn.go:435-437,
+// 500).
 type Ran struct{ Before, After State }
 
 // Session returns the session that ran the request, or 0 if that is not certain.
@@ -27,74 +32,103 @@ func (r Ran) Session() int64 {
 	return 0
 }
 
-// do makes one request, which has a size. It blocks until the request is answered or
-// has failed with its connection, or until the client is closed. A caller that can't
-// wait calls do in a goroutine of its own, which then has to deal with a late answer.
-// A request that is too large is not made, and the error is a *SizeError.
-func (c *Conn) do(quorum bool, size int, f func(zc *zk.Conn) error) (Ran, error) {
-	if err := c.fits(size); err != nil {
-		return Ran{}, err
+// do makes one request. It blocks until the request is answered or has failed with
+// its connection, or until the Conn is closed. A caller that can't wait calls do in a
+// goroutine of its own, which then has to deal with a late answer. A request that is
+// too large is not made, and the error is a *SizeError.
+func (c *Conn) do(rq request) (answer, Ran, error) {
+	if err := c.fits(rq.size()); err != nil {
+		return answer{}, Ran{}, err
 	}
 	if err := c.slots.Acquire(c.life, 1); err != nil {
-		return Ran{}, ErrClosed
+		return answer{}, Ran{}, ErrClosed
 	}
 	defer c.slots.Release(1)
-	return c.doUnbound(quorum, f)
+	return c.doUnbound(rq)
 }
 
 // doUnbound does the same as do for requests that are made even if maxOutstanding others
 // wait, and whose size is known to fit.
-func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err error) {
-	c.refresh()
-	c.mu.Lock()
-	zc, closed := c.link.zc, c.closedLocked()
-	ran.Before = c.state
-	c.mu.Unlock()
-	if closed != nil {
-		return ran, closed
+func (c *Conn) doUnbound(rq request) (answer, Ran, error) {
+	by, ran, err := c.carrier()
+	if err != nil {
+		return answer{}, ran, err
 	}
-	c.requests.Add(1)
-	sent := time.Now()
-	err = f(zc)
-	c.refresh()
+	return by.carry(&rq)
+}
+
+// carrier returns what carries a request at this moment. If there is no connection, or
+// if the Conn is closed, nothing does, and the request was not sent.
+func (c *Conn) carrier() (carrier, Ran, error) {
+	if c.foreign != nil {
+		return clientCarrier{c}, Ran{}, nil
+	}
+	if p := c.pipe.Load(); p != nil {
+		return p, Ran{}, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ran.After = c.state
-	if quorum && proves(err) && ran.Session() != 0 {
+	ran := Ran{Before: c.state, After: c.state}
+	if err := c.closedLocked(); err != nil {
+		return nil, ran, err
+	}
+	return nil, ran, errNotSent
+}
+
+// proved records the result of a request that a session has run.
+func (c *Conn) proved(op wire.Op, err error, session int64, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.provedLocked(op, err, session, sent)
+}
+
+// provedLocked does the same as proved. Only the answer to a write of the quorum, in the
+// session that exists, proves that this session lives.
+func (c *Conn) provedLocked(op wire.Op, err error, session int64, sent time.Time) {
+	if op.Write() && proves(err) && session != 0 && session == c.state.Session {
 		c.clock.proved(sent, time.Now())
 	}
-	return ran, err
 }
 
 // multi carries out several operations in one transaction.
 func (c *Conn) multi(ops ...any) (res []zk.MultiResponse, ran Ran, err error) {
-	ran, err = c.do(true, sizeMulti(ops), func(zc *zk.Conn) (err error) {
-		res, err = zc.Multi(ops...)
-		return err
-	})
-	return res, ran, err
+	a, ran, err := c.do(request{op: wire.OpMulti, ops: ops})
+	return a.parts, ran, err
 }
 
 // Create creates one node for each path, in one transaction if there are several.
 // flags are those of package zk. It returns the paths of the nodes.
 func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, ran Ran, err error) {
-	ops := creates(paths, data, flags, acl)
+	made, _, ran, err = c.Make(paths, data, flags, acl)
+	return made, ran, err
+}
+
+// Make does the same as Create, and returns the czxid of the nodes: that of their
+// transaction, which the servers put into the answer. It is 0 with a program's client,
+// which drops it.
+func (c *Conn) Make(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, czxid int64, ran Ran, err error) {
+	rq := request{op: wire.OpMulti}
 	if len(paths) == 1 {
-		made = []string{""}
-		ran, err = c.do(true, sizeOf(ops...), func(zc *zk.Conn) (err error) {
-			made[0], err = zc.Create(paths[0], data, flags, acl)
-			return err
-		})
-		return made, ran, err
+		rq = request{op: wire.OpCreate, path: paths[0], data: data, acl: acl, flags: flags}
+	} else {
+		rq.ops = creates(paths, data, flags, acl)
 	}
-	res, ran, err := c.multi(ops...)
+	a, ran, err := c.do(rq)
 	if err != nil {
-		return nil, ran, err
+		return nil, 0, ran, err
 	}
-	for _, r := range res {
+	return rq.made(&a), a.zxid, ran, nil
+}
+
+// made returns the paths of the nodes that a request has created.
+func (rq *request) made(a *answer) (made []string) {
+	if rq.op == wire.OpCreate {
+		return []string{a.path}
+	}
+	for _, r := range a.parts {
 		made = append(made, r.String)
 	}
-	return made, ran, nil
+	return made
 }
 
 // CanCreate returns the *SizeError that Create would return, or nil.
@@ -115,11 +149,7 @@ func (c *Conn) CreateBeside(node, path string, data []byte, acl []zk.ACL) (Ran, 
 // CreateParent creates a container node, or a plain one if the server has no
 // containers.
 func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
-	op := &zk.CreateRequest{Path: path, Acl: acl}
-	_, err := c.do(true, sizeOf(op), func(zc *zk.Conn) error {
-		_, err := zc.CreateContainer(path, nil, zk.FlagContainer, acl)
-		return err
-	})
+	_, _, err := c.do(request{op: wire.OpCreateContainer, path: path, acl: acl, flags: zk.FlagContainer})
 	if Unimplemented(err) {
 		_, _, err = c.Create([]string{path}, nil, 0, acl)
 	}
@@ -128,8 +158,8 @@ func (c *Conn) CreateParent(path string, acl []zk.ACL) error {
 
 // Delete deletes one node, whatever its version.
 func (c *Conn) Delete(path string) (Ran, error) {
-	op := &zk.DeleteRequest{Path: path, Version: -1}
-	return c.do(true, sizeOf(op), func(zc *zk.Conn) error { return zc.Delete(path, -1) })
+	_, ran, err := c.do(request{op: wire.OpDelete, path: path, version: -1})
+	return ran, err
 }
 
 // DeleteAll deletes all of the nodes, whatever their versions, or none.
@@ -145,12 +175,8 @@ func (c *Conn) DeleteAll(paths []string) (Ran, error) {
 // SetAt writes a node's data if that has the version; -1 is any. It fails with
 // zk.ErrBadVersion if the data has another version.
 func (c *Conn) SetAt(path string, data []byte, version int32) (stat *zk.Stat, ran Ran, err error) {
-	op := &zk.SetDataRequest{Path: path, Data: data, Version: version}
-	ran, err = c.do(true, sizeOf(op), func(zc *zk.Conn) (err error) {
-		stat, err = zc.Set(path, data, version)
-		return err
-	})
-	return stat, ran, err
+	a, ran, err := c.do(request{op: wire.OpSetData, path: path, data: data, version: version})
+	return &a.stat, ran, err
 }
 
 // SetAll writes to all of the nodes if the data of each has its version. Otherwise it
@@ -191,41 +217,26 @@ func (c *Conn) Replace(old string, version int32, path string, data []byte, acl 
 
 // Children returns the names below path.
 func (c *Conn) Children(path string) (names []string, ran Ran, err error) {
-	ran, err = c.do(false, sizeRead(path), func(zc *zk.Conn) (err error) {
-		names, _, err = zc.Children(path)
-		return err
-	})
-	return names, ran, err
+	a, ran, err := c.do(request{op: wire.OpGetChildren2, path: path})
+	return a.names, ran, err
 }
 
 // Stat returns the Stat of a node. It fails with zk.ErrNoNode if there is none.
 func (c *Conn) Stat(path string) (stat *zk.Stat, ran Ran, err error) {
-	ran, err = c.do(false, sizeRead(path), func(zc *zk.Conn) error {
-		ok, st, err := zc.Exists(path)
-		if err == nil && !ok {
-			err = zk.ErrNoNode
-		}
-		stat = st
-		return err
-	})
-	return stat, ran, err
+	a, ran, err := c.do(request{op: wire.OpExists, path: path})
+	return &a.stat, ran, err
 }
 
 // Get returns a node's data and Stat.
 func (c *Conn) Get(path string) (data []byte, stat *zk.Stat, err error) {
-	_, err = c.do(false, sizeRead(path), func(zc *zk.Conn) (err error) {
-		data, stat, err = zc.Get(path)
-		return err
-	})
-	return data, stat, err
+	a, _, err := c.do(request{op: wire.OpGetData, path: path})
+	return a.data, &a.stat, err
 }
 
 // Sync waits until the connected server is up to date with its leader.
 func (c *Conn) Sync(path string) (Ran, error) {
-	return c.do(false, sizeRead(path), func(zc *zk.Conn) error {
-		_, err := zc.Sync(path)
-		return err
-	})
+	_, ran, err := c.do(request{op: wire.OpSync, path: path})
+	return ran, err
 }
 
 // Check asks the quorum, in one transaction, whether all of the nodes exist. Any
@@ -251,11 +262,8 @@ func (c *Conn) check(paths []string) (at int, why error, ran Ran, err error) {
 	if err := c.fits(sizeMulti(ops)); err != nil {
 		return 0, nil, ran, err
 	}
-	ran, err = c.doUnbound(true, func(zc *zk.Conn) error {
-		res, err := zc.Multi(ops...)
-		at = slices.IndexFunc(res, func(r zk.MultiResponse) bool { return r.Error != nil })
-		return err
-	})
+	a, ran, err := c.doUnbound(request{op: wire.OpMulti, ops: ops})
+	at = slices.IndexFunc(a.parts, func(r zk.MultiResponse) bool { return r.Error != nil })
 	if proves(err) {
 		err, why = nil, err
 	}

@@ -68,35 +68,53 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// If a session expires while a request waits, the next session runs that request. So
-// its Ran names no session.
+// If a session expires while a request waits in a program's client, the next session
+// runs that request. So its Ran names no session.
 func TestRanAcrossSessions(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := newFake(T)
-		c := f.open(t)
-		f.do(func() { f.refuse = errRefused })
+		_, c := foreign(t, f, nil)
+		if _, err := c.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		f.expire()
-		time.Sleep(time.Second)
-		result := make(chan Ran)
-		go func() {
-			_, ran, err := c.Create([]string{"/x"}, nil, zk.FlagEphemeral, acl)
-			if err != nil {
-				t.Error(err)
-			}
-			result <- ran
-		}()
-		time.Sleep(time.Second)
-		f.do(func() { f.refuse = nil })
-		ran := <-result
-		if ran.Session() != 0 || ran.Before.Session != 1 || ran.After.Session != 2 {
-			t.Errorf("%+v", ran)
+		time.Sleep(1500 * time.Millisecond) // in the client's second pause: it knows that the session is over
+		_, ran, err := c.Create([]string{"/x"}, nil, zk.FlagEphemeral, acl)
+		if err != nil || ran.Session() != 0 || ran.Before.Session == 2 || ran.After.Session != 2 {
+			t.Errorf("%+v, %v", ran, err)
 		}
 		f.do(func() {
-			if owner := f.nodes["/x"].stat.EphemeralOwner; owner != 2 {
-				t.Errorf("the node is of session %d", owner)
+			if n := f.nodes["/x"]; n == nil || n.stat.EphemeralOwner != 2 {
+				t.Errorf("the node is %+v", n)
 			}
 		})
 	})
+}
+
+// A request that is made without a connection is not sent, also not later.
+func TestNothingIsSentWithoutAConnection(t *testing.T) {
+	for name, lose := range map[string]func(*fake){"Cut": (*fake).cut, "Expired": (*fake).expire} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			c := f.open(t)
+			f.do(func() { f.refuse = errRefused })
+			lose(f)
+			time.Sleep(time.Second)
+			before := c.Requests()
+			_, ran, err := c.Create([]string{"/x"}, nil, zk.FlagEphemeral, acl)
+			if Classify(err) != NotSent || ran.Session() != 1 || c.Requests() != before {
+				t.Errorf("%+v, %v, %d requests", ran, err, c.Requests()-before)
+			}
+			f.do(func() { f.refuse = nil })
+			time.Sleep(T)
+			if _, err := c.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := f.countOf(wire.OpCreate); n != 0 {
+				t.Errorf("sent %d times", n)
+			}
+		})
+	}
 }
 
 // Close ends all calls and waits, and later ones fail. Its ctx bounds it.

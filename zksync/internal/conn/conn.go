@@ -56,9 +56,10 @@ type Conn struct {
 	requests atomic.Int64        // call.go; how many were made
 	granted  atomic.Int64        // limits.go; the session timeout that the servers granted; 0: not known yet
 
-	outbox     outbox     // outbox.go
-	watches    *watches   // watches.go; has a mutex of its own
-	unreadable unreadable // round.go; has a mutex of its own
+	pipe       atomic.Pointer[pipe] // pipe.go; of the connection that is up; nil: none, or a program's client
+	outbox     outbox               // outbox.go
+	watches    *watches             // watches.go; has a mutex of its own
+	unreadable unreadable           // round.go; has a mutex of its own
 
 	mu      sync.Mutex // guards the fields below
 	link    *link      // the client in use
@@ -146,6 +147,7 @@ func (c *Conn) Close(ctx context.Context) {
 	}
 	c.closed = true
 	l := c.link
+	c.pipe.Store(nil)
 	c.watches.close()
 	c.announceLocked()
 	c.mu.Unlock()
@@ -164,11 +166,16 @@ func (c *Conn) Close(ctx context.Context) {
 // Life returns a context that ends with Close.
 func (c *Conn) Life() context.Context { return c.life }
 
-// Zk returns the client in use.
+// Zk returns the client in use, for the program. The first call for a client makes a
+// request, and waits until that has been sent.
 func (c *Conn) Zk() *zk.Conn {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.link.zc
+	l := c.link
+	c.mu.Unlock()
+	if c.foreign == nil {
+		l.lend()
+	}
+	return l.zc
 }
 
 // Requests returns how many requests were made, probes included.

@@ -40,12 +40,13 @@ var errDead = errors.New("connection given up")
 func (l *link) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	l.mu.Lock()
 	l.active = time.Now()
-	if l.cur != nil { // the client leaves it open after an expiry (conn.go:435-437)
-		l.cur.cut()
-		l.cur = nil
-	}
+	before := l.cur
+	l.cur = nil
 	pause, limit := l.pauseLocked(), l.limitLocked()
 	l.mu.Unlock()
+	if before != nil {
+		before.cut() // the client leaves it open after an expiry (conn.go:435-437)
+	}
 	if pause > 0 {
 		select {
 		case <-time.After(pause):
@@ -64,13 +65,16 @@ func (l *link) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	}
 	f := newFramed(l, raw, conn, addr, limit)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.active = time.Now()
-	if l.dead {
+	dead := l.dead
+	if !dead {
+		l.cur = f
+	}
+	l.mu.Unlock()
+	if dead {
 		f.cut()
 		return nil, errDead
 	}
-	l.cur = f
 	return f, nil
 }
 

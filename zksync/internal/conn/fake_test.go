@@ -31,7 +31,7 @@ type fake struct {
 	nodes    map[string]*node // by path
 	count    int              // of the nodes created, for sequence numbers
 	peers    []*peer          // one for each connection so far
-	requests []request
+	requests []arrival
 	refuse   error // the error of each dial
 	// script says what to do with a request; nil: answer it.
 	script func(p *peer, h wire.RequestHeader) act
@@ -50,8 +50,8 @@ type node struct {
 	secret  bool // no session may read it
 }
 
-// request is a request that has come.
-type request struct {
+// arrival is a request that has come.
+type arrival struct {
 	peer int
 	op   wire.Op
 	at   time.Time
@@ -198,7 +198,7 @@ func (p *peer) greet(payload []byte) {
 func (p *peer) serve(h wire.RequestHeader, body []byte) {
 	f := p.f
 	f.mu.Lock()
-	f.requests = append(f.requests, request{p.n, h.Op, time.Now(), 8 + len(body)})
+	f.requests = append(f.requests, arrival{p.n, h.Op, time.Now(), 8 + len(body)})
 	var a act
 	if f.script != nil {
 		a = f.script(p, h)

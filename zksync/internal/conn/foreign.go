@@ -111,9 +111,11 @@ func (c *Conn) poll() {
 		// The client keeps the id until a server says that the session is over
 		// (conn.go:705-713), whether there is a new session by now or not.
 		c.expired(l)
-		st.Up = false
+		st.Up, st.Session = false, 0
 	}
 	switch {
+	case !up && session != 0 && st.Session == 0:
+		c.begunForeign(session)
 	case up && st.Up && server != st.Server:
 		c.down(l)
 		c.upForeign(session, server)
@@ -121,6 +123,19 @@ func (c *Conn) poll() {
 		c.upForeign(session, server)
 	case !up && st.Up:
 		c.down(l)
+	}
+}
+
+// begunForeign notes a session whose first connection was lost before a poll saw it. A
+// request may have run under it: the client sends at once what waits in its queue.
+func (c *Conn) begunForeign(session int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.state.Session = session
+		c.past[session] = struct{}{}
+		c.clock.measure(session)
+		c.announceLocked()
 	}
 }
 

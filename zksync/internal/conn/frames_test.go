@@ -30,10 +30,19 @@ func TestMalformedFrames(t *testing.T) {
 	children := func(c *Conn) error { _, _, err := c.Children("/"); return err }
 	calls := map[string]func(c *Conn) error{
 		"children": children,
-		"stat":     func(c *Conn) error { _, _, err := c.Stat("/"); return err },
-		"watch":    func(c *Conn) error { _, err := c.Watch("/"); return err },
-		"create":   func(c *Conn) error { _, _, err := c.Create([]string{"/x"}, nil, 0, acl); return err },
-		"check":    func(c *Conn) error { _, _, err := c.Check("/"); return err },
+		// The client decodes an answer for itself.
+		"theirChildren": func(c *Conn) error { _, _, err := c.Zk().Children("/"); return err },
+		"theirStat":     func(c *Conn) error { _, _, err := c.Zk().Exists("/"); return err },
+		"theirWatch":    func(c *Conn) error { _, _, _, err := c.Zk().GetW("/"); return err },
+		"theirCreate":   func(c *Conn) error { _, err := c.Zk().Create("/x", nil, 0, acl); return err },
+		"theirCheck": func(c *Conn) error {
+			_, err := c.Zk().Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
+			return err
+		},
+		"stat":   func(c *Conn) error { _, _, err := c.Stat("/"); return err },
+		"watch":  func(c *Conn) error { _, err := c.Watch("/"); return err },
+		"create": func(c *Conn) error { _, _, err := c.Create([]string{"/x"}, nil, 0, acl); return err },
+		"check":  func(c *Conn) error { _, _, err := c.Check("/"); return err },
 	}
 	for _, test := range []struct {
 		name string
@@ -64,48 +73,57 @@ func TestMalformedFrames(t *testing.T) {
 		{"EventOfType0", "children", func(int32) []byte { return frame(header(-1, 0), i32(0), i32(3), i32(1), []byte("/")) }},
 		{"EventOfTheSession", "children", func(int32) []byte { return frame(header(-1, 0), i32(-1), i32(-112), i32(0)) }},
 		{"EventWithGarbage", "children", func(int32) []byte { return frame(header(-1, 0), bytes.Repeat([]byte{0xff}, 20)) }},
+		{"AnotherNumber", "children", func(int32) []byte { return frame(header(firstXid-9, 0), i32(0), make([]byte, 68)) }},
 		{"Garbage", "children", func(int32) []byte { return bytes.Repeat([]byte("HTTP/1.1 400 Bad Request\r\n"), 10) }},
 	} {
-		bubble(t, test.name, func(t *testing.T) {
-			f := newFake(T)
-			var log bytes.Buffer
-			cfg := f.config()
-			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			c, err := Dial(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
+		their := "their" + strings.ToUpper(test.call[:1]) + test.call[1:]
+		for whose, call := range map[string]string{"Ours": test.call, "Theirs": their} {
+			bubble(t, test.name+whose, func(t *testing.T) { malformed(t, calls[call], test.name, test.raw) })
+		}
+	}
+}
+
+// malformed makes a call whose first answer is malformed.
+func malformed(t *testing.T, call func(*Conn) error, name string, raw func(xid int32) []byte) {
+	f := newFake(T)
+	var log bytes.Buffer
+	cfg := f.config()
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	c, err := Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Zk() // makes a request of its own, once
+	time.Sleep(time.Second)
+	f.do(func() {
+		f.script = func(p *peer, h wire.RequestHeader) (a act) {
+			if p.n == 1 && (h.Xid >= 0 || h.Xid <= firstXid) && h.Op != wire.OpCreateSession {
+				a.raw = raw(h.Xid)
 			}
-			f.do(func() {
-				f.script = func(p *peer, h wire.RequestHeader) (a act) {
-					if p.n == 1 && h.Xid >= 0 && h.Op != wire.OpCreateSession {
-						a.raw = test.raw(h.Xid)
-					}
-					return a
-				}
-			})
-			start := time.Now()
-			if err := calls[test.call](c); err == nil || Classify(err) != Unknown {
-				t.Errorf("error %v, want an unknown outcome", err)
-			}
-			if took := time.Since(start); took > time.Second {
-				t.Errorf("noticed after %v", took)
-			}
-			if _, err := c.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := calls[test.call](c); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-				t.Errorf("the same call on the next connection: %v", err)
-			}
-			st, _ := c.State()
-			if st.Session != 1 || st.Epoch != 2 || f.dials() != 2 {
-				t.Errorf("state %+v after %d dials", st, f.dials())
-			}
-			f.end(c)
-			if test.name != "Garbage" && test.name != "NegativeLength" && test.name != "HugeLength" &&
-				!strings.Contains(log.String(), "malformed frame from one.example:2181") {
-				t.Errorf("log: %s", &log)
-			}
-		})
+			return a
+		}
+	})
+	start := time.Now()
+	if err := call(c); err == nil || Classify(err) != Unknown {
+		t.Errorf("error %v, want an unknown outcome", err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("noticed after %v", took)
+	}
+	if _, err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := call(c); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		t.Errorf("the same call on the next connection: %v", err)
+	}
+	st, _ := c.State()
+	if st.Session != 1 || st.Epoch != 2 || f.dials() != 2 {
+		t.Errorf("state %+v after %d dials", st, f.dials())
+	}
+	f.end(c)
+	if name != "Garbage" && name != "NegativeLength" && name != "HugeLength" &&
+		!strings.Contains(log.String(), "malformed frame from one.example:2181") {
+		t.Errorf("log: %s", &log)
 	}
 }
 

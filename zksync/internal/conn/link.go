@@ -15,15 +15,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// sendBuffer is the size of the buffer in which the client encodes a request. The
-// client's own largest requests are SetWatches frames of up to 128 KiB
-// (conn.go:592). One that does not fit fails, and its watches are not set again. The
-// rest of the buffer is for the length before each frame, and for one long path.
-const sendBuffer = 128<<10 + 8<<10
-
 // receiveBuffer is the size of the buffer with which the client begins to receive on
-// each connection.
-const receiveBuffer = 16 << 10
+// each connection. The answers to our own requests do not go through it.
+const receiveBuffer = 1 << 10
 
 // link is one client that belongs to the Conn, with its dialer and its list of hosts. For
 // a program's client only c and zc are set.
@@ -34,11 +28,19 @@ type link struct {
 	addrs []string
 	done  chan struct{} // closed by kill: the client never dials again
 
+	// creds are the credentials that the program has added to the client, as
+	// framed.authenticate sends them. Guarded by mu.
+	creds []Auth
+
+	// With these the send buffer grows when the program gets the client.
+	lent  atomic.Bool   // the program has the client
+	grown chan struct{} // closed when the buffer has grown
+
 	// With these a client that has no session closes at once.
 	idling  chan struct{} // closed when the client's loop waits after kill
 	closing atomic.Bool   // the client is being closed after that
 
-	seen atomic.Int64 // zxid of the last answer in this session
+	seen atomic.Int64 // the largest zxid of an answer in this session; written by the client's reader
 
 	mu     sync.Mutex       // guards the fields below; taken after Conn.mu
 	dead   bool             // killed
@@ -60,7 +62,7 @@ type handshake struct {
 
 // newLink makes a client and puts it to use.
 func (c *Conn) newLink() (*link, error) {
-	l := &link{c: c, done: make(chan struct{}), idling: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
+	l := &link{c: c, done: make(chan struct{}), grown: make(chan struct{}), idling: make(chan struct{}), active: time.Now(), errs: make(map[string]error)}
 	l.addrs = append(l.addrs, c.cfg.Servers...)
 	rand.Shuffle(len(l.addrs), func(i, j int) { l.addrs[i], l.addrs[j] = l.addrs[j], l.addrs[i] })
 	c.mu.Lock()
@@ -71,7 +73,7 @@ func (c *Conn) newLink() (*link, error) {
 	_, ec, err := zk.Connect(l.addrs, c.cfg.Timeout,
 		func(zc *zk.Conn) { l.zc = zc }, // its loop asks for it at once
 		zk.WithDialer(l.dial), zk.WithHostProvider(hosts{l}), zk.WithEventCallback(l.event),
-		zk.WithLogger(quiet{c.cfg.Logger}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(sendBuffer))
+		zk.WithLogger(quiet{c.cfg.Logger}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(firstSendBuffer))
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +102,7 @@ func (l *link) event(ev zk.Event) {
 			sent = hs.sent
 		}
 		l.c.up(l, hs.session, hs.timeout, sent)
+		l.grow() // the goroutine that sends starts after this
 	case ev.State == zk.StateDisconnected:
 		l.c.down(l)
 		if l.closing.Load() {
@@ -111,6 +114,21 @@ func (l *link) event(ev zk.Event) {
 	case ev.State == zk.StateExpired:
 		l.c.expired(l)
 	}
+}
+
+// pipeOf returns the pipe of the newest connection, which has a session from now on. It is
+// nil if there is no connection with a session, and for a program's client.
+func (l *link) pipeOf(st State) *pipe {
+	if !st.Up {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cur == nil {
+		return nil
+	}
+	l.cur.pipe.state = st
+	return l.cur.pipe
 }
 
 // failed records a try that did not come to a session.
@@ -129,11 +147,13 @@ func (l *link) failed(addr string, err error) {
 // within the client's own read, in the goroutine that uses the limit.
 func (l *link) receives(limit int) { zk.WithMaxBufferSize(limit)(l.zc) }
 
-// see takes the zxid out of an answer, and keeps it for the connect request and for
-// SetWatches. The client would read its own copy without a mutex, when it sets its
-// watches again, while the answers of the same connection change it.
+// see keeps the largest zxid of all answers, those to our own requests included, for
+// the connect request and for SetWatches. With a smaller one, a server that lags would
+// accept the session, and would hide nodes from it that it has seen. The zxid is taken
+// out of an answer to the client, which would read its own copy without a mutex, when it
+// sets its watches again, while the answers of the same connection change it.
 func (l *link) see(zxid int64, answer []byte) {
-	if zxid > 0 {
+	if zxid > l.seen.Load() {
 		l.seen.Store(zxid)
 	}
 	wire.SetZxid(answer, 0)

@@ -30,7 +30,7 @@ func Classify(err error) Outcome {
 	switch {
 	case err == nil, errors.As(err, &size): // refused here, as a server would
 		return Answered
-	case errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed),
+	case errors.Is(err, errNotSent), errors.Is(err, zk.ErrNoServer), errors.Is(err, ErrClosed),
 		errors.Is(err, zk.ErrSessionExpired): // a server refused it; the next session may repeat it
 		return NotSent
 	}
@@ -61,14 +61,16 @@ const (
 	codeThrottled     = -127
 )
 
+// unnamed is how the text of an error begins that stands for a code without a name.
+const unnamed = "unknown error: "
+
 // Code returns the server's error code, if it is one that the client has no name for
 // and puts into the text of the error. Otherwise it returns 0.
 func Code(err error) int {
-	const prefix = "unknown error: "
-	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
+	if err == nil || !strings.HasPrefix(err.Error(), unnamed) {
 		return 0
 	}
-	n, _ := strconv.Atoi(err.Error()[len(prefix):])
+	n, _ := strconv.Atoi(err.Error()[len(unnamed):])
 	return n
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
+
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -45,18 +47,18 @@ func TestForeignSessionThatIsOverDoesNotCount(t *testing.T) {
 			t.Fatalf("alive: %v, with %v", c.Alive(first.Session), err)
 		}
 		time.Sleep(T * 2)
-		ran, err := c.doUnbound(true, func(zc *zk.Conn) error {
+		_, ran, err := clientCarrier{c}.with(wire.OpMulti, func(zc *zk.Conn) (a answer, err error) {
 			srv.Expire(first.Session)
 			for zc.SessionID() == first.Session || zc.State() != zk.StateHasSession {
 				time.Sleep(time.Microsecond)
 			}
-			_, err := zc.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
+			_, err = zc.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
 			srv.Refuse()
 			srv.DisconnectAll()
 			for zc.State() == zk.StateHasSession {
 				time.Sleep(time.Microsecond)
 			}
-			return err
+			return a, err
 		})
 		if ran.Session() != 0 || err != nil {
 			t.Errorf("ran under session %#x, with %v", ran.Session(), err)
@@ -77,13 +79,13 @@ func TestForeignReconnectIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := c.State()
-		ran, err := c.doUnbound(true, func(zc *zk.Conn) error {
+		_, ran, err := clientCarrier{c}.with(wire.OpMulti, func(zc *zk.Conn) (a answer, err error) {
 			srv.Disconnect(before.Session)
 			for zc.Server() == before.Server || zc.State() != zk.StateHasSession {
 				time.Sleep(time.Microsecond)
 			}
-			_, err := zc.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
-			return err
+			_, err = zc.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
+			return a, err
 		})
 		if err != nil || ran.Session() != before.Session {
 			t.Errorf("ran under %#x with %v, want %#x", ran.Session(), err, before.Session)

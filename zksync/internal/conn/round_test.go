@@ -196,7 +196,7 @@ func TestUnreadableNodes(t *testing.T) {
 			t.Cleanup(g.Stop)
 			f.do(func() { f.nodes[path].secret = true })
 		}
-		time.Sleep(2 * T)
+		time.Sleep(2*T + T/12) // between two rounds
 		n := f.countOf(wire.OpMulti)
 		time.Sleep(T)
 		if each := (f.countOf(wire.OpMulti) - n) / 6; each != maxAlone {

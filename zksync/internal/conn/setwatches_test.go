@@ -18,7 +18,7 @@ func TestSetWatchesZxid(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")
-		if _, err := c.Watch("/node"); err != nil {
+		if _, _, _, err := c.Zk().GetW("/node"); err != nil {
 			t.Fatal(err)
 		}
 		// A list that is answered before SetWatches would change the client's zxid.
@@ -45,7 +45,7 @@ func TestSetWatchesZxid(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")
-		if _, err := c.Watch("/node"); err != nil {
+		if _, _, _, err := c.Zk().GetW("/node"); err != nil {
 			t.Fatal(err)
 		}
 		for _, late := range []bool{true, false} {
@@ -58,7 +58,7 @@ func TestSetWatchesZxid(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			start := time.Now()
-			if _, _, err := c.Children("/"); err != nil || time.Since(start) != 0 {
+			if _, _, err := c.Zk().Children("/"); err != nil || time.Since(start) != 0 {
 				t.Errorf("late %v: after %v: %v", late, time.Since(start), err)
 			}
 		}

@@ -68,11 +68,9 @@ func sizeMulti(ops []any) int {
 func sizeOne(op any) int {
 	switch op := op.(type) {
 	case *zk.CreateRequest:
-		n := sizeText(op.Path) + sizeInt + len(op.Data) + sizeInt + sizeInt
-		for _, a := range op.Acl {
-			n += sizeInt + sizeText(a.Scheme) + sizeText(a.ID)
-		}
-		return n
+		return sizeCreate(op.Path, op.Data, op.Acl)
+	case *Container:
+		return sizeCreate(op.Path, nil, op.Acl)
 	case *zk.SetDataRequest:
 		return sizeText(op.Path) + sizeInt + len(op.Data) + sizeInt
 	case *zk.DeleteRequest:
@@ -81,6 +79,14 @@ func sizeOne(op any) int {
 		return sizeText(op.Path) + sizeInt
 	}
 	panic(fmt.Sprintf("zksync: size of %T", op))
+}
+
+func sizeCreate(path string, data []byte, acl []zk.ACL) int {
+	n := sizeText(path) + sizeInt + len(data) + sizeInt + sizeInt
+	for _, a := range acl {
+		n += sizeInt + sizeText(a.Scheme) + sizeText(a.ID)
+	}
+	return n
 }
 
 // sizeRead returns the largest size of a request that reads a node.

@@ -80,6 +80,7 @@ func (c *Conn) setLocked(st State) {
 	}
 	c.state = st
 	c.state.Expired = false
+	c.pipe.Store(c.link.pipeOf(c.state))
 	if !st.Up {
 		c.watches.drop()
 	}
@@ -117,6 +118,17 @@ func (c *Conn) down(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.link == l && c.state.Up && !c.closed {
+		st := c.state
+		st.Up = false
+		c.setLocked(st)
+	}
+}
+
+// pipeEnded notes that the connection of a pipe has ended.
+func (c *Conn) pipeEnded(p *pipe) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pipe.Load() == p && !c.closed {
 		st := c.state
 		st.Up = false
 		c.setLocked(st)

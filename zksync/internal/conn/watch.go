@@ -1,9 +1,12 @@
 package conn
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
 // keepData bounds the data that a watch keeps of its node.
@@ -65,20 +68,26 @@ func (c *Conn) After(w *Watch, f func()) { c.watches.after(w, f) }
 // fails with zk.ErrNoNode if there is no such node, and then leaves no watch. (An
 // exists-watch on a node that is gone would stay for ever, here and on the server.)
 func (c *Conn) Watch(path string) (*Watch, error) {
-	return c.watch(watchKey{path: path})
+	return c.sharedWatch(watchKey{path: path})
 }
 
 // WatchChildren does the same as Watch for the names below path. The client may lose its event
 // over a reconnect (conn.go:614), but here the watch ends with the connection.
 func (c *Conn) WatchChildren(path string) (*Watch, error) {
-	return c.watch(watchKey{path: path, children: true})
+	return c.sharedWatch(watchKey{path: path, children: true})
 }
 
-func (c *Conn) watch(key watchKey) (*Watch, error) {
+// sharedWatch returns the watch that has the key, once its request has been answered.
+func (c *Conn) sharedWatch(key watchKey) (*Watch, error) {
 	w, isNew, hasChannel := c.watches.get(key)
 	if isNew {
 		c.arm(w, hasChannel)
 	}
+	return c.armedWatch(w)
+}
+
+// armedWatch waits for the answer to the request of a watch.
+func (c *Conn) armedWatch(w *Watch) (*Watch, error) {
 	select {
 	case <-w.armed:
 	case <-c.life.Done():
@@ -90,57 +99,36 @@ func (c *Conn) watch(key watchKey) (*Watch, error) {
 	return w, nil
 }
 
-// arm makes the request of a new watch, which only reads the node if the client has
-// a channel for it.
+// request returns the request that sets the watch, or that only reads the node if set is
+// false.
+func (k watchKey) request(set bool) request {
+	op := wire.OpGetData
+	if k.children {
+		op = wire.OpGetChildren2
+	}
+	return request{op: op, path: k.path, watch: set}
+}
+
+// arm makes the request of a new watch, which only reads the node if a program's client
+// has a channel for it.
 func (c *Conn) arm(w *Watch, hasChannel bool) {
-	var events <-chan zk.Event
-	ran, err := c.do(false, sizeRead(w.Path), func(zc *zk.Conn) (err error) {
-		events, err = w.read(zc, !hasChannel)
-		return err
-	})
-	// The client sets the watches of a lost connection again by itself, but when it
-	// does so is not known here. So a watch counts only if it was requested and
-	// answered on one connection.
-	valid := err == nil && ran.Before.Epoch == ran.After.Epoch && ran.After.Up
-	c.watches.answered(w, ran.After.Epoch, err, valid)
+	a, ran, err := c.do(w.key.request(!hasChannel))
+	c.armed(w, &a, ran, err)
 	if c.foreign != nil {
-		c.foreign.feed.follow(w, hasChannel, events)
+		c.foreign.feed.follow(w, hasChannel, a.events)
 	}
 	close(w.armed)
 }
 
-// read reads what is watched, and sets a watch on it if set is true.
-func (w *Watch) read(zc *zk.Conn, set bool) (<-chan zk.Event, error) {
-	if w.key.children {
-		names, stat, events, err := childrenOf(zc, w.Path, set)
-		if err != nil {
-			return nil, err
-		}
-		w.Names, w.Stat = names, *stat
-		return events, nil
+// armed records the answer to the request of a new watch.
+func (c *Conn) armed(w *Watch, a *answer, ran Ran, err error) {
+	if err == nil {
+		w.Names, w.Stat = a.names, a.stat
+		w.Data = bytes.Clone(a.data[:min(len(a.data), keepData)])
 	}
-	data, stat, events, err := dataOf(zc, w.Path, set)
-	if err != nil {
-		return nil, err
-	}
-	w.Data, w.Stat = append([]byte(nil), data[:min(len(data), keepData)]...), *stat
-	return events, nil
-}
-
-// dataOf reads a node, and sets a watch on it if watch is true.
-func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, events <-chan zk.Event, err error) {
-	if watch {
-		return zc.GetW(path)
-	}
-	data, stat, err = zc.Get(path)
-	return data, stat, nil, err
-}
-
-// childrenOf reads the names below a node, and sets a watch on them if watch is true.
-func childrenOf(zc *zk.Conn, path string, watch bool) (names []string, stat *zk.Stat, events <-chan zk.Event, err error) {
-	if watch {
-		return zc.ChildrenW(path)
-	}
-	names, stat, err = zc.Children(path)
-	return names, stat, nil, err
+	// A program's client sets the watches of a lost connection again by itself, but
+	// when it does so is not known here. So a watch counts only if it was requested and
+	// answered on one connection.
+	valid := err == nil && ran.Before.Epoch == ran.After.Epoch && ran.After.Up
+	c.watches.answered(w, ran.After.Epoch, err, valid)
 }

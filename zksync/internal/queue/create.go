@@ -23,6 +23,7 @@ func (e *Entry) create(ctx context.Context) error {
 		switch {
 		case err == nil && e.ran.Session() != 0:
 			e.stands(e.ran.Session(), e.made, e.sent)
+			e.fence.Store(e.czxid)
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Perhaps the nodes were made: by the session before, or by the one
@@ -59,12 +60,9 @@ func (e *Entry) attempt() error {
 	if e.order.Sent != nil {
 		forget = e.c.Sent(paths[0], e.order.Sent)
 	}
-	made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+	made, czxid, ran, err := e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 	forget()
-	if err != nil {
-		made = nil
-	}
-	e.ran, e.sent, e.made = ran, data, made
+	e.ran, e.sent, e.made, e.czxid = ran, data, made, czxid
 	return err
 }
 

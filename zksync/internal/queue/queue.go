@@ -38,6 +38,7 @@ type Entry struct {
 	ran     conn.Ran     // of the attempt that is open
 	sent    []byte       // the data of its nodes
 	made    []string     // its nodes, if their names are known
+	czxid   int64        // of those nodes, if known
 	guid    znode.GUID   // of the attempt whose nodes stand
 	owned   bool         // guid is registered
 	session int64        // the session that owns the nodes
@@ -148,12 +149,20 @@ func (e *Entry) stands(session int64, nodes []string, sent []byte) {
 // Session returns the session that owns the nodes.
 func (e *Entry) Session() int64 { return e.session }
 
-// Fence returns the zxid of the transaction that made the nodes. It is 0 unless the
-// order asked for it or the entry had to wait.
+// Fence returns the zxid of the transaction that made the nodes. It is 0 if that is not
+// known: the answer to the creation was lost, or a program's client has dropped it, and
+// neither did the order ask for the fence nor had the entry to wait.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
-// ReadFence reads the fence. It returns conn.ErrNodeGone if the node does not exist.
+// ReadFence reads the fence if it is not known. While there is no connection it waits. It
+// returns conn.ErrNodeGone if the node does not exist.
 func (e *Entry) ReadFence() error {
+	if e.Fence() != 0 {
+		return nil
+	}
+	if _, err := e.c.Await(context.Background()); err != nil {
+		return err
+	}
 	err := e.readFence(0)
 	if errors.Is(err, errAgain) {
 		return conn.ErrNodeGone
@@ -161,10 +170,15 @@ func (e *Entry) ReadFence() error {
 	return err
 }
 
-// Confirm asks the quorum whether the nodes exist and their session lives. It returns
-// conn.ErrNodeGone or conn.ErrSessionOver if not, and conn.ErrNoContact if there is no
-// answer in time.
-func (e *Entry) Confirm() error { return e.c.Prove(e.session, e.Nodes()...) }
+// Confirm asks the quorum whether the nodes exist and their session lives. While there is
+// no connection it waits. It returns conn.ErrNodeGone or conn.ErrSessionOver if not, and
+// conn.ErrNoContact if there is no answer in time.
+func (e *Entry) Confirm() error {
+	if _, err := e.c.Await(context.Background()); err != nil {
+		return err
+	}
+	return e.c.Prove(e.session, e.Nodes()...)
+}
 
 // Position returns the last known position in line: 1 is the next, 0 means unknown.
 // It may be called at any time.

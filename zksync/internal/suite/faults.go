@@ -26,7 +26,7 @@ func (c *Creation) Of(f ensemble.Frame) bool {
 	defer c.mu.Unlock()
 	key := [2]int64{f.Conn, int64(f.Xid)}
 	if f.FromServer {
-		return f.Xid > 0 && c.asked[key]
+		return c.asked[key]
 	}
 	// A transaction that makes a node has that first, behind the header.
 	is := f.Op == "create" || f.Op == "multi" && len(f.Payload) >= 12 && binary.BigEndian.Uint32(f.Payload[8:]) == 1
@@ -71,7 +71,9 @@ func Wedge(t *testing.T, s *zksync.Session, p *ensemble.Proxy, w *Wires) {
 	var failed atomic.Bool
 	w.OnWrite(func(conn int, frame []byte) error {
 		const auth = 100
-		if conn > last && len(frame) >= 12 && binary.BigEndian.Uint32(frame[8:]) == auth && failed.CompareAndSwap(false, true) {
+		// A number below zero is that of the library's own request, in the handshake.
+		theirs := len(frame) >= 12 && int32(binary.BigEndian.Uint32(frame[4:])) >= 0
+		if conn > last && theirs && binary.BigEndian.Uint32(frame[8:]) == auth && failed.CompareAndSwap(false, true) {
 			return ErrInjected
 		}
 		return nil

@@ -197,7 +197,25 @@ func (z *Ground) connect(t testing.TB, timeout time.Duration) *zk.Conn {
 	if dial == nil {
 		dial = net.DialTimeout
 	}
-	c, events, err := zk.Connect(z.Servers, timeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
+	return connectVia(t, z.Servers, timeout, dial)
+}
+
+// AdaptVia makes a session on a client of the test's own with a dialer. The client
+// keeps a request that it has not sent for its next connections, also for that of the
+// next session: it would drop the request only after it had tried all its servers.
+func AdaptVia(t testing.TB, server string, dial zk.Dialer) *zksync.Session {
+	t.Helper()
+	c := connectVia(t, []string{server, server, server}, SessionTimeout, dial)
+	s, err := zksync.NewSession(c, SessionTimeout, zksync.WithLogger(Logger(t)))
+	Must(t, err)
+	t.Cleanup(func() { Must(t, s.Close()) })
+	Must(t, s.Ping(Context(t)))
+	return s
+}
+
+func connectVia(t testing.TB, servers []string, timeout time.Duration, dial zk.Dialer) *zk.Conn {
+	t.Helper()
+	c, events, err := zk.Connect(servers, timeout, zk.WithLogger(Mute{}), zk.WithLogInfo(false), zk.WithDialer(dial))
 	if err != nil {
 		t.Fatal(err)
 	}

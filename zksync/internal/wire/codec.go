@@ -41,6 +41,11 @@ func (d *Decoder) Len() int { return len(d.buf) - d.off }
 // the decoder's slice.
 func (d *Decoder) Rest() []byte { return d.buf[d.off:] }
 
+// Fail makes Err return an error that wraps ErrMalformed and has the text, unless an
+// earlier failure has made one. A caller reports with it that a value it has read makes
+// no sense.
+func (d *Decoder) Fail(format string, args ...any) { d.fail(format, args...) }
+
 func (d *Decoder) fail(format string, args ...any) {
 	if d.err == nil {
 		d.err = fmt.Errorf("%w: %s at byte %d of %d", ErrMalformed, fmt.Sprintf(format, args...), d.off, len(d.buf))

@@ -208,7 +208,7 @@ func (c *conversation) decode(f *Frame) {
 	if f.FromServer {
 		f.Zxid, f.Err = dec.Int64(), dec.Int32()
 		f.Code = c.pending[f.Xid]
-		if f.Xid >= 0 { // the others belong to a kind of request, not to one
+		if f.Xid >= 0 || f.Xid < wire.XidSetWatches { // the others belong to a kind of request, not to one
 			delete(c.pending, f.Xid)
 		}
 	} else {

@@ -49,6 +49,7 @@ func TestRequestsOfAGrantedTry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.Watched(t)
 		s.Wants(t, "TryHold", suite.Ops{"getChildren2": 2, "create": 1, "getData": 1})
 		if err := h.Release(suite.Context(t)); err != nil {
 			t.Fatal(err)

@@ -25,6 +25,7 @@ func TestRequestsOfAFreeReadLock(t *testing.T) {
 			}
 			h, err := l.Hold(suite.Context(t))
 			suite.Must(t, err)
+			s.Watched(t)
 			s.Wants(t, name+", with a handle", suite.Ops{"create": 1, "getChildren2": 1, "getData": 1})
 			suite.Must(t, h.Release(suite.Context(t)))
 			s.Wants(t, name+", released", suite.Ops{"delete": 1})
@@ -62,6 +63,7 @@ func TestRequestsOfAFreeSemaphore(t *testing.T) {
 			s.Wants(t, "TryAcquire", suite.Ops{"create": 1, "getChildren2": 2})
 			h, err := sem.Hold(ctx, 1)
 			suite.Must(t, err)
+			s.Watched(t)
 			s.Wants(t, "Hold", suite.Ops{"create": 1, "getChildren2": 1, "getData": 1})
 			suite.Must(t, h.Release(ctx))
 			sem.Release(1)
@@ -139,6 +141,7 @@ func TestRequestsOfADowngrade(t *testing.T) {
 		w, r := rw.As(o), rw.RLocker().As(o)
 		h, err := w.Hold(suite.Context(t))
 		suite.Must(t, err)
+		s.Watched(t)
 		s.Take(t)
 		rh, err := r.Hold(suite.Context(t))
 		suite.Must(t, err)

@@ -18,24 +18,64 @@ func TestRequestsOfAFreeLock(t *testing.T) {
 		for _, way := range suite.Waiting {
 			for range 3 {
 				free, err := way.Lock(suite.Context(t), m)
-				if err == nil {
-					err = free()
-				}
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := suite.Ops{"create": 1, "getChildren2": 1, "delete": 1}
 				if way.Name == "Hold" {
-					want["getData"] = 1 // the fence, beside the listing
+					s.Watched(t)
+					want["getData"] = 1
+				}
+				if err := free(); err != nil {
+					t.Fatal(err)
 				}
 				s.Wants(t, way.Name, want)
 			}
 		}
-		if err := m.Do(suite.Context(t), func(context.Context, *zksync.Hold) error { return nil }); err != nil {
+		if err := m.Do(suite.Context(t), func(context.Context, *zksync.Hold) error { s.Watched(t); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		s.Wants(t, "Do", suite.Ops{"create": 1, "getChildren2": 1, "getData": 1, "delete": 1})
 	}, suite.Smoke)
+}
+
+// A short hold does not read its node: the answer to the create has the fence. When the
+// hold is 10 ms old, its node is watched.
+func TestRequestsOfAShortHold(t *testing.T) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
+		srv.Heal() // no jitter
+		s := z.Via(t, srv.Dial)
+		for name, lock := range map[string]zksync.Locker{
+			"Mutex": zksync.NewMutex(s, "/m"),
+			"Multi": zksync.NewMulti(zksync.NewMutex(s, "/a"), zksync.NewMutex(s, "/b")),
+		} {
+			suite.LockAndUnlock(t, lock)
+			before := s.Stats().Requests
+			h, err := lock.Hold(suite.Context(t))
+			suite.Must(t, err)
+			if h.Fence() == 0 || h.Fence() != srv.Zxid() {
+				t.Errorf("%s: fence %d, want %d", name, h.Fence(), srv.Zxid())
+			}
+			suite.Must(t, h.Release(suite.Context(t)))
+			places := int64(1)
+			if name == "Multi" {
+				places = 2
+			}
+			if n := s.Stats().Requests - before; n != 2+places {
+				t.Errorf("%s: a short hold has made %d requests, want %d", name, n, 2+places)
+			}
+			h, err = lock.Hold(suite.Context(t))
+			suite.Must(t, err)
+			time.Sleep(9 * time.Millisecond)
+			before = s.Stats().Requests
+			time.Sleep(2 * time.Millisecond)
+			if n := s.Stats().Requests - before; n != places {
+				t.Errorf("%s: %d requests when the hold was 10 ms old, want %d", name, n, places)
+			}
+			suite.Must(t, h.Release(suite.Context(t)))
+		}
+	})
 }
 
 func TestRequestsOfAHandOver(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
@@ -203,18 +205,23 @@ func TestCallsHonourContexts(t *testing.T) {
 	})
 }
 
-// A create that the client has kept back under one session is run under the
+// A create that a program's client has kept back under one session is run under the
 // next: its call stands on the new session's node; without a call it is
-// deleted, though the session it was meant for is over.
+// deleted, though the session it was meant for is over. On a connection of the
+// library's own it ends with the connection: no other one sends it.
 func TestCreateRunsUnderTheNextSession(t *testing.T) {
 	suite.Beside(t)
-	for _, cancelled := range []bool{false, true} {
-		name := map[bool]string{false: "Waiting", true: "Cancelled"}[cancelled]
+	for name, test := range map[string]struct{ cancelled, lent bool }{
+		"Waiting": {}, "Cancelled": {cancelled: true},
+		"Lent/Waiting": {lent: true}, "Lent/Cancelled": {true, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			suite.Each(t, func(t *testing.T, z *suite.Ground) {
+				cancelled := test.cancelled
 				path, raw := z.Path(t), z.Raw(t)
 				var w suite.Wires
-				p, s := z.Behind(t, suite.WithDialer(w.Dial))
+				p := z.Proxied(t)
+				s := adaptOr(t, test.lent, p.Addr(), w.Dial)
 				m := zksync.NewMutex(s, path)
 				suite.LockAndUnlock(t, m)
 				old := s.ID()
@@ -251,8 +258,10 @@ func TestCreateRunsUnderTheNextSession(t *testing.T) {
 				}
 				suite.Must(t, z.Expire(old))
 				close(freed)
-				if conn := suite.Receive(t, late); conn == 1 {
-					t.Fatal("the create went out at once")
+				if test.lent || !cancelled {
+					if conn := suite.Receive(t, late); conn == 1 {
+						t.Fatal("the create went out at once")
+					}
 				}
 				suite.Must(t, suite.Receive(t, ping))
 				if !cancelled {
@@ -265,8 +274,20 @@ func TestCreateRunsUnderTheNextSession(t *testing.T) {
 				}
 				z.Empty(t, path)
 				suite.AtRest(t, s)
+				if n := len(late); n != 0 {
+					t.Errorf("%d more creates", n)
+				}
 				suite.LockAndUnlock(t, zksync.NewMutex(z.Dial(t), path))
 			})
 		})
 	}
+}
+
+// adaptOr opens a session with a dialer: on a client of the test's own if lent.
+func adaptOr(t *testing.T, lent bool, server string, dial zk.Dialer) *zksync.Session {
+	t.Helper()
+	if lent {
+		return suite.AdaptVia(t, server, dial)
+	}
+	return suite.DialTo(t, []string{server}, suite.WithDialer(dial))
 }

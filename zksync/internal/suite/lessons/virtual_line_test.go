@@ -142,24 +142,28 @@ func TestEndOfTheCounter(t *testing.T) {
 	}
 }
 
-// A create that the client has kept back is run under the next session, and is
+// A create that a program's client has kept back is run under the next session, and is
 // answered or not. The node is found there: it is stood on, or, if the call has
-// ended, deleted, though the session that it was asked for under is over.
+// ended, deleted, though the session that it was asked for under is over. On a
+// connection of the library's own it ends with the connection, and no session runs it.
 func TestFoundInTheNextSession(t *testing.T) {
 	for _, test := range []struct {
-		name            string
-		cancelled, lost bool
+		name                  string
+		cancelled, lost, lent bool
 	}{
-		{"Waiting/Answered", false, false},
-		{"Waiting/AnswerLost", false, true},
-		{"Cancelled/Answered", true, false},
-		{"Cancelled/AnswerLost", true, true},
+		{"Waiting/Answered", false, false, false},
+		{"Waiting/AnswerLost", false, true, false},
+		{"Cancelled", true, false, false},
+		{"Lent/Waiting/Answered", false, false, true},
+		{"Lent/Waiting/AnswerLost", false, true, true},
+		{"Lent/Cancelled/Answered", true, false, true},
+		{"Lent/Cancelled/AnswerLost", true, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 				srv := z.Server
 				w := &suite.Tap{To: srv.Dial}
-				s := z.Via(t, w.Dial)
+				s := adaptOr(t, test.lent, z.Servers[0], w.Dial)
 				m := zksync.NewMutex(s, "/l")
 				suite.LockAndUnlock(t, m)
 				old := s.ID()
@@ -208,8 +212,12 @@ func TestFoundInTheNextSession(t *testing.T) {
 					suite.Must(t, m.UnlockContext(suite.Context(t)))
 				}
 				suite.NobodyIn(t, srv, s, "/l")
-				if n := srv.Requests()["create"]; n != 1 {
-					t.Errorf("%d creates", n)
+				want := 1
+				if test.cancelled && !test.lent {
+					want = 0
+				}
+				if n := srv.Requests()["create"]; n != want {
+					t.Errorf("%d creates, want %d", n, want)
 				}
 				suite.LockAndUnlock(t, zksync.NewMutex(z.Via(t, srv.Dial), "/l"))
 			})
@@ -218,7 +226,7 @@ func TestFoundInTheNextSession(t *testing.T) {
 }
 
 // The fence is the zxid that the node was made with, in whatever way the hold
-// was obtained: the answer to a create does not contain it.
+// was obtained.
 func TestFenceIsOfTheNode(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

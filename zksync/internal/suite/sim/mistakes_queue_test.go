@@ -182,12 +182,12 @@ var queueMistakes = []mistake{
 	{
 		name: "OneByOne", is: "The nodes of a Multi are made one by one, in the order in which its locks are named.",
 		edits: []edit{
-			{inQueue + "create.go", `made, ran, err := e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)`, `
+			{inQueue + "create.go", `made, czxid, ran, err := e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)`, `
 				together := len(paths)
 				if mistake("OneByOne") {
 					together = 1
 				}
-				made, ran, err := e.c.Create(paths[:together], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+				made, czxid, ran, err := e.c.Make(paths[:together], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 				for _, p := range paths[together:] {
 					var next []string
 					if err == nil {
