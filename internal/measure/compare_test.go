@@ -1,0 +1,115 @@
+package measure
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/zklocker/go-zksync/zksync/zktest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// teams returns a team of each kind on an embedded server.
+func teams(t *testing.T, srv *zktest.Server, kinds []Kind) []*Team {
+	t.Helper()
+	var all []*Team
+	for _, k := range kinds {
+		team := NewTeam(k, Target{Servers: []string{srv.Addr()}, Timeout: 5 * time.Second})
+		t.Cleanup(func() {
+			if err := team.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		all = append(all, team)
+	}
+	return all
+}
+
+func TestCompare(t *testing.T) {
+	srv := zktest.Run(t)
+	for _, load := range Workloads {
+		t.Run(load.Name, func(t *testing.T) {
+			all := teams(t, srv, load.Kinds)
+			plan := Plan{Root: "/measure", Rounds: 3, Limit: Limit{Cycles: 130}, Longer: 2, Detail: true}
+			if err := all[0].Open(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := MakeNode(all[0].all()[0].client(), plan.Root); err != nil {
+				t.Fatal(err)
+			}
+			results, err := Compare(t.Context(), load, all, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range results {
+				check(t, load, r, i == 0)
+			}
+			if ratio := results[0].Ratio(results[0]); ratio != 1 {
+				t.Errorf("a team is %v times as fast as itself", ratio)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, load Workload, r *Result, first bool) {
+	t.Helper()
+	want := int64(130)
+	if first {
+		want *= 2
+	}
+	if len(r.Rounds) != 3 || r.Rate() <= 0 {
+		t.Fatalf("%s: %d rounds, %v cycles a second", r.Kind, len(r.Rounds), r.Rate())
+	}
+	var waits, passes int64
+	for _, x := range r.Rounds {
+		var sum int64
+		for i, n := range x.Sessions {
+			sum += n
+			waits += x.Waits[i].Count()
+		}
+		passes += x.Passes.Count()
+		if x.Cycles != want || sum != want {
+			t.Errorf("%s: %d cycles, of the sessions %v, want %d", r.Kind, x.Cycles, x.Sessions, want)
+		}
+	}
+	if waits != 3*want {
+		t.Errorf("%s: %d waits, want %d", r.Kind, waits, 3*want)
+	}
+	if load.Sessions > 1 && passes == 0 || load.Sessions == 1 && passes > 0 {
+		t.Errorf("%s: the lock went %d times to another session", r.Kind, passes)
+	}
+	requests := r.PerCycle(func(x *Round) float64 { return float64(x.Requests) })
+	switch {
+	case r.Kind == Floor && requests != 2, r.Kind == ZkLock && requests < 3, load.Name == "free" && requests < 1:
+		t.Errorf("%s: %v requests a cycle", r.Kind, requests)
+	}
+}
+
+// A round ends with its context, and says so.
+func TestCompareEndsWithItsContext(t *testing.T) {
+	srv := zktest.Run(t)
+	all := teams(t, srv, []Kind{Ours, ZkLock})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := Compare(ctx, Workloads[5], all, Plan{Rounds: 1000, Limit: Limit{For: time.Hour}}); err == nil {
+		t.Error("no error")
+	}
+}
+
+// A lock that fails ends the round with its error, and leaves no goroutine.
+func TestCompareEndsWithItsSessions(t *testing.T) {
+	srv := zktest.Run(t)
+	for _, kind := range []Kind{Ours, OursHold, ZkLock} {
+		team := teams(t, srv, []Kind{kind})
+		if err := team[0].Open(t.Context(), 8); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(100*time.Millisecond, func() { _ = team[0].Close() })
+		if _, err := Compare(t.Context(), Workloads[5], team, Plan{Rounds: 1000, Limit: Limit{For: time.Hour}}); err == nil {
+			t.Errorf("%s: no error", kind)
+		}
+	}
+}
