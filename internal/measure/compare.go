@@ -92,6 +92,14 @@ func (t *Team) prepare(load Workload, base string) error {
 	return nil
 }
 
+// MakeNode opens a session if there is none, and makes a node as [MakeNode] does.
+func (t *Team) MakeNode(ctx context.Context, path string) error {
+	if err := t.Open(ctx, 1); err != nil {
+		return err
+	}
+	return MakeNode(t.all()[0].client(), path)
+}
+
 // MakeNode makes a container, which the servers delete some time after its last child,
 // or a plain node where the servers have no containers. A node that exists is fine.
 func MakeNode(c *zk.Conn, path string) error {
@@ -131,6 +139,24 @@ func (r *Result) Ratio(other *Result) float64 {
 		ratios = append(ratios, x.rate()/other.Rounds[i].rate())
 	}
 	return Median(ratios)
+}
+
+// Wait returns the median of the rounds' median times from call to grant. The plan has to
+// ask for details.
+func (r *Result) Wait() time.Duration {
+	return time.Duration(r.median(func(x *Round) float64 {
+		var all Times
+		for _, w := range x.Waits {
+			all.Merge(w)
+		}
+		return float64(all.Quantile(0.5))
+	}))
+}
+
+// Pass returns the median of the rounds' median times from the call of Unlock to the
+// grant in another session, 0 without any. The plan has to ask for details.
+func (r *Result) Pass() time.Duration {
+	return time.Duration(r.median(func(x *Round) float64 { return float64(x.Passes.Quantile(0.5)) }))
 }
 
 // PerCycle returns what a count of all rounds comes to for a cycle.

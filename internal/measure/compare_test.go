@@ -34,10 +34,7 @@ func TestCompare(t *testing.T) {
 		t.Run(load.Name, func(t *testing.T) {
 			all := teams(t, srv, load.Kinds)
 			plan := Plan{Root: "/measure", Rounds: 3, Limit: Limit{Cycles: 130}, Longer: 2, Detail: true}
-			if err := all[0].Open(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := MakeNode(all[0].all()[0].client(), plan.Root); err != nil {
+			if err := all[0].MakeNode(t.Context(), plan.Root); err != nil {
 				t.Fatal(err)
 			}
 			results, err := Compare(t.Context(), load, all, plan)

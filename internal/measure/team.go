@@ -55,17 +55,20 @@ func NewTeam(kind Kind, target Target, opts ...zksync.LockOption) *Team {
 	return &Team{Kind: kind, Meter: &Meter{TLS: target.TLS, Dialer: target.Dial}, target: target, opts: opts}
 }
 
-// Open opens sessions until there are n. Several are opened at once.
+// Open opens sessions until there are n. Several are opened at once. Session i is at
+// server i, so that the teams of a comparison use the same servers: a leader answers
+// sooner than a follower.
 func (t *Team) Open(ctx context.Context, n int) error {
 	var wg sync.WaitGroup
-	missing := max(0, n-len(t.all()))
+	have := len(t.all())
+	missing := max(0, n-have)
 	opened, errs := make([]session, missing), make([]error, missing)
 	gate := make(chan struct{}, 8)
 	for i := range missing {
 		wg.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()
-			opened[i], errs[i] = t.open(ctx)
+			opened[i], errs[i] = t.open(ctx, have+i)
 		})
 	}
 	wg.Wait()
@@ -79,13 +82,15 @@ func (t *Team) Open(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-func (t *Team) open(ctx context.Context) (session, error) {
+func (t *Team) open(ctx context.Context, i int) (session, error) {
+	target := t.target
+	target.Servers = target.Servers[i%len(target.Servers):][:1]
 	switch t.Kind {
 	case Ours, OursHold:
-		s, err := t.target.session(ctx, t.Meter)
+		s, err := target.session(ctx, t.Meter)
 		return ours{s, t.Kind == OursHold, t.opts}, err
 	}
-	c, err := t.target.Client(ctx, t.Meter)
+	c, err := target.Client(ctx, t.Meter)
 	return theirs{c, t.Kind == Floor}, err
 }
 
