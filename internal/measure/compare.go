@@ -21,7 +21,7 @@ type Plan struct {
 	Longer int64
 	Detail bool // record waits and passes; it costs some 100 ns a cycle
 	// Tick is called before each round of a team, if it is not nil.
-	Tick func()
+	Tick func(Kind)
 }
 
 // Result is what a team did in the rounds of a comparison.
@@ -47,7 +47,7 @@ func Compare(ctx context.Context, load Workload, teams []*Team, plan Plan) ([]*R
 		for k := range teams {
 			i := (k + round + 1) % len(teams) // no team is always the one after the same
 			if round >= 0 && plan.Tick != nil {
-				plan.Tick()
+				plan.Tick(teams[i].Kind)
 			}
 			r, err := turn(ctx, load, teams[i], plan, base, round, i == 0)
 			if err != nil {
@@ -85,7 +85,15 @@ func (t *Team) prepare(load Workload, base string) error {
 		return err
 	}
 	for n := range load.Sessions * load.Goroutines {
-		if err := MakeNode(c, fmt.Sprintf("%s/%d", base, n)); err != nil {
+		path := fmt.Sprintf("%s/%d", base, n)
+		if err := MakeNode(c, path); err != nil {
+			return err
+		}
+		if t.Kind != Floor {
+			continue
+		}
+		// The servers may delete a container while it is empty. Locks make it again.
+		if _, err := c.Create(path+"/keep", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 			return err
 		}
 	}
@@ -157,6 +165,50 @@ func (r *Result) Wait() time.Duration {
 // grant in another session, 0 without any. The plan has to ask for details.
 func (r *Result) Pass() time.Duration {
 	return time.Duration(r.median(func(x *Round) float64 { return float64(x.Passes.Quantile(0.5)) }))
+}
+
+// Waits returns the times from call to grant of all rounds. The plan has to ask for
+// details.
+func (r *Result) Waits() *Times {
+	all := new(Times)
+	for _, x := range r.Rounds {
+		for _, w := range x.Waits {
+			all.Merge(w)
+		}
+	}
+	return all
+}
+
+// Passes returns the times from the call of Unlock to the grant in another session, of
+// all rounds. The plan has to ask for details.
+func (r *Result) Passes() *Times {
+	all := new(Times)
+	for _, x := range r.Rounds {
+		all.Merge(x.Passes)
+	}
+	return all
+}
+
+// Turns returns how long the sessions waited for their next turn, in all rounds. The plan
+// has to ask for details.
+func (r *Result) Turns() *Times {
+	all := new(Times)
+	for _, x := range r.Rounds {
+		all.Merge(x.Turns)
+	}
+	return all
+}
+
+// Fairness returns Jain's index over the cycles of the sessions in all rounds.
+func (r *Result) Fairness() float64 {
+	var shares []int64
+	for _, x := range r.Rounds {
+		shares = append(shares, make([]int64, max(0, len(x.Sessions)-len(shares)))...)
+		for i, n := range x.Sessions {
+			shares[i] += n
+		}
+	}
+	return Jain(shares)
 }
 
 // PerCycle returns what a count of all rounds comes to for a cycle.

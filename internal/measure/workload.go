@@ -2,11 +2,15 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// ErrTwo is wrapped by the error of a comparison in which two held a lock at once.
+var ErrTwo = errors.New("two held a lock at once")
 
 // Paths says which locks the goroutines of a workload take.
 type Paths int
@@ -57,6 +61,7 @@ type Round struct {
 	// Of these the workers keep a record only if they are asked to.
 	Waits  []*Times // of each session: from the call to the grant
 	Passes *Times   // from the call of Unlock to the grant of one who waited in another session
+	Turns  *Times   // from a session's last Unlock to its next grant, others having had the lock
 }
 
 // crew is a round under way.
@@ -71,10 +76,13 @@ type crew struct {
 	stop   atomic.Bool
 	left   atomic.Int64
 	inside atomic.Int64 // holders of a shared lock
-	last   atomic.Int64 // worker that gave the shared lock back last, from 1
-	freed  atomic.Int64 // when, since start
 	start  time.Time
 	failed atomic.Pointer[error]
+
+	mu    sync.Mutex
+	last  int             // guarded by mu; session that gave the shared lock back last
+	freed []time.Duration // guarded by mu; when each session last did, since start; 0: never
+	turns *Times          // guarded by mu
 }
 
 // worker is one goroutine of a crew.
@@ -106,6 +114,7 @@ func (c *crew) run(ctx context.Context) (*Round, error) {
 	}
 	defer context.AfterFunc(ctx, func() { c.stop.Store(true) })()
 
+	c.last, c.freed, c.turns = -1, make([]time.Duration, c.load.Sessions), new(Times)
 	before, process := c.team.Meter.Count(), processNow()
 	c.start = time.Now()
 	var wg sync.WaitGroup
@@ -118,14 +127,14 @@ func (c *crew) run(ctx context.Context) (*Round, error) {
 	if err := c.failed.Load(); err != nil {
 		return nil, fmt.Errorf("%s, %s: %w", c.load.Name, c.team.Kind, *err)
 	}
-	r.gather(workers, c.detail)
+	c.gather(r, workers)
 	return r, ctx.Err()
 }
 
 // gather adds up what the workers did.
-func (r *Round) gather(workers []*worker, detail bool) {
-	if detail {
-		r.Passes = new(Times)
+func (c *crew) gather(r *Round, workers []*worker) {
+	if c.detail {
+		r.Passes, r.Turns = new(Times), c.turns
 		for range r.Sessions {
 			r.Waits = append(r.Waits, new(Times))
 		}
@@ -133,7 +142,7 @@ func (r *Round) gather(workers []*worker, detail bool) {
 	for _, w := range workers {
 		r.Cycles += w.cycles
 		r.Sessions[w.session] += w.cycles
-		if detail {
+		if c.detail {
 			r.Waits[w.session].Merge(w.wait)
 			r.Passes.Merge(w.pass)
 		}
@@ -179,14 +188,15 @@ func (c *crew) cycle(w *worker, lock, unlock func() error) error {
 		c.granted(w)
 	}
 	if shared && c.inside.Add(1) != 1 {
-		return fmt.Errorf("two hold the lock %s", c.base)
+		return fmt.Errorf("%w: %s", ErrTwo, c.base)
 	}
 	if shared {
 		c.inside.Add(-1)
 	}
 	if c.detail {
-		c.last.Store(int64(w.session) + 1)
-		c.freed.Store(int64(time.Since(c.start)))
+		c.mu.Lock()
+		c.last, c.freed[w.session] = w.session, time.Since(c.start)
+		c.mu.Unlock()
 	}
 	return unlock()
 }
@@ -195,8 +205,18 @@ func (c *crew) cycle(w *worker, lock, unlock func() error) error {
 func (c *crew) granted(w *worker) {
 	now := time.Since(c.start)
 	w.wait.Add(now - w.waits)
-	last, freed := c.last.Load(), time.Duration(c.freed.Load())
-	if c.load.Paths == Shared && last != 0 && last != int64(w.session)+1 && w.waits < freed {
-		w.pass.Add(now - freed)
+	if c.load.Paths != Shared {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last < 0 || c.last == w.session {
+		return
+	}
+	if w.waits < c.freed[c.last] {
+		w.pass.Add(now - c.freed[c.last])
+	}
+	if freed := c.freed[w.session]; freed > 0 {
+		c.turns.Add(now - freed)
 	}
 }
