@@ -16,9 +16,9 @@
 // when a holder is killed or cut off.
 //
 // This package reads command lines, and takes and gives back the lock. Package
-// job runs COMMAND and ends it when the lock is lost, bench measures, demo is the demo, printer
-// writes to stderr, process deals with signals, and exit has the exit codes.
-// None of them knows flags; none but bench and demo knows ZooKeeper.
+// job runs COMMAND and ends it when the lock is lost, bench measures, demo is the
+// demo, printer writes to stderr, process deals with signals, and exit has the
+// exit codes. None of them knows flags; none but bench and demo knows ZooKeeper.
 package main
 
 import (
