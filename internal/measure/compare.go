@@ -80,7 +80,15 @@ func turn(ctx context.Context, load Workload, t *Team, plan Plan, base string, r
 // prepare makes the nodes of the locks, or the one below which each cycle makes a new
 // one.
 func (t *Team) prepare(load Workload, base string) error {
-	c := t.all()[0].client()
+	all := t.all()
+	if len(all) == 0 {
+		return errClosed
+	}
+	s, ok := all[0].(onZooKeeper)
+	if !ok {
+		return nil
+	}
+	c := s.client()
 	if err := MakeNode(c, base); err != nil || load.Paths != Own {
 		return err
 	}
@@ -100,12 +108,13 @@ func (t *Team) prepare(load Workload, base string) error {
 	return nil
 }
 
-// MakeNode opens a session if there is none, and makes a node as [MakeNode] does.
+// MakeNode opens a session if there is none, and makes a node as [MakeNode] does. The
+// team's locks must be on ZooKeeper.
 func (t *Team) MakeNode(ctx context.Context, path string) error {
 	if err := t.Open(ctx, 1); err != nil {
 		return err
 	}
-	return MakeNode(t.all()[0].client(), path)
+	return MakeNode(t.all()[0].(onZooKeeper).client(), path)
 }
 
 // MakeNode makes a container, which the servers delete some time after its last child,

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -106,6 +107,16 @@ func TestCompareEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	if _, err := Compare(ctx, Workloads[5], all, Plan{Rounds: 1000, Limit: Limit{For: time.Hour}}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// So does one whose sessions were closed between two rounds.
+func TestCompareEndsBetweenRounds(t *testing.T) {
+	srv := zktest.Run(t)
+	team := teams(t, srv, []Kind{ZkLock})
+	plan := Plan{Rounds: 2, Limit: Limit{Cycles: 1}, Tick: func(Kind) { _ = team[0].Close() }}
+	if _, err := Compare(t.Context(), Workloads[0], team, plan); !errors.Is(err, errClosed) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -29,30 +29,49 @@ type Team struct {
 	Kind  Kind
 	Meter *Meter
 
-	target Target
-	opts   []zksync.LockOption
+	open func(ctx context.Context, i int) (Session, error)
 
 	mu       sync.Mutex
-	sessions []session // guarded by mu
+	sessions []Session // guarded by mu
 }
 
-func (t *Team) all() []session {
+func (t *Team) all() []Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sessions
 }
 
-// session is one session of a team.
-type session interface {
-	// locker returns a lock and an unlock of the lock at path, for one goroutine.
-	locker(path string) (lock, unlock func() error)
-	client() *zk.Conn
+// Session is one session of a team.
+type Session interface {
+	// Locker returns a lock and an unlock of the lock at path, for one goroutine.
+	Locker(path string) (lock, unlock func() error)
+	// Close ends the session. Calls that wait for a lock end.
 	Close() error
 }
 
+// onZooKeeper is a session whose locks are nodes of ZooKeeper.
+type onZooKeeper interface{ client() *zk.Conn }
+
 // NewTeam returns a team without sessions. The options are for locks of package zksync.
 func NewTeam(kind Kind, target Target, opts ...zksync.LockOption) *Team {
-	return &Team{Kind: kind, Meter: &Meter{TLS: target.TLS, Dialer: target.Dial}, target: target, opts: opts}
+	m := &Meter{TLS: target.TLS, Dialer: target.Dial}
+	return &Team{Kind: kind, Meter: m, open: func(ctx context.Context, i int) (Session, error) {
+		at := target
+		at.Servers = at.Servers[i%len(at.Servers):][:1]
+		switch kind {
+		case Ours, OursHold:
+			s, err := at.session(ctx, m)
+			return ours{s, kind == OursHold, opts}, err
+		}
+		c, err := at.Client(ctx, m)
+		return theirs{c, kind == Floor}, err
+	}}
+}
+
+// NewForeign returns a team without sessions for another kind of lock. Its meter counts
+// nothing. open opens session i, counted from 0.
+func NewForeign(kind Kind, open func(ctx context.Context, i int) (Session, error)) *Team {
+	return &Team{Kind: kind, Meter: new(Meter), open: open}
 }
 
 // Open opens sessions until there are n. Several are opened at once. Session i is at
@@ -62,7 +81,7 @@ func (t *Team) Open(ctx context.Context, n int) error {
 	var wg sync.WaitGroup
 	have := len(t.all())
 	missing := max(0, n-have)
-	opened, errs := make([]session, missing), make([]error, missing)
+	opened, errs := make([]Session, missing), make([]error, missing)
 	gate := make(chan struct{}, 8)
 	for i := range missing {
 		wg.Go(func() {
@@ -80,18 +99,6 @@ func (t *Team) Open(ctx context.Context, n int) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (t *Team) open(ctx context.Context, i int) (session, error) {
-	target := t.target
-	target.Servers = target.Servers[i%len(target.Servers):][:1]
-	switch t.Kind {
-	case Ours, OursHold:
-		s, err := target.session(ctx, t.Meter)
-		return ours{s, t.Kind == OursHold, t.opts}, err
-	}
-	c, err := target.Client(ctx, t.Meter)
-	return theirs{c, t.Kind == Floor}, err
 }
 
 // Close closes the sessions. Calls that wait for a lock end.
@@ -117,7 +124,7 @@ type ours struct {
 
 func (s ours) client() *zk.Conn { return s.Conn() }
 
-func (s ours) locker(path string) (lock, unlock func() error) {
+func (s ours) Locker(path string) (lock, unlock func() error) {
 	m := zksync.NewMutex(s.Session, path, s.opts...)
 	if !s.hold {
 		return func() error { m.Lock(); return nil }, func() error { m.Unlock(); return nil }
@@ -134,7 +141,7 @@ type theirs struct {
 
 func (s theirs) client() *zk.Conn { return s.Conn }
 
-func (s theirs) locker(path string) (lock, unlock func() error) {
+func (s theirs) Locker(path string) (lock, unlock func() error) {
 	acl := zk.WorldACL(zk.PermAll)
 	if !s.floor {
 		l := zk.NewLock(s.Conn, path, acl)

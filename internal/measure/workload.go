@@ -12,6 +12,9 @@ import (
 // ErrTwo is wrapped by the error of a comparison in which two held a lock at once.
 var ErrTwo = errors.New("two held a lock at once")
 
+// errClosed is the error of a team that was closed while it was at work.
+var errClosed = errors.New("the sessions were closed")
+
 // Paths says which locks the goroutines of a workload take.
 type Paths int
 
@@ -87,7 +90,7 @@ type crew struct {
 
 // worker is one goroutine of a crew.
 type worker struct {
-	on              session
+	on              Session
 	session, number int
 	cycles          int64
 	wait, pass      *Times
@@ -99,6 +102,9 @@ type worker struct {
 func (c *crew) run(ctx context.Context) (*Round, error) {
 	var workers []*worker
 	sessions := c.team.all()
+	if len(sessions) < c.load.Sessions {
+		return nil, errClosed
+	}
 	for n := range c.load.Sessions * c.load.Goroutines {
 		w := &worker{session: n / c.load.Goroutines, number: n}
 		w.on = sessions[w.session]
@@ -156,11 +162,11 @@ func (c *crew) work(w *worker) {
 		if c.load.Paths == Own {
 			path = fmt.Sprintf("%s/%d", c.base, w.number)
 		}
-		lock, unlock := w.on.locker(path)
+		lock, unlock := w.on.Locker(path)
 		for !c.stop.Load() && c.left.Add(-1) >= 0 {
 			if c.load.Paths == Fresh {
 				path = fmt.Sprintf("%s/%s-%d-%d-%d", c.base, c.team.Kind.word(), c.round, w.number, w.cycles)
-				lock, unlock = w.on.locker(path)
+				lock, unlock = w.on.Locker(path)
 			}
 			if err := c.cycle(w, lock, unlock); err != nil {
 				return err
