@@ -22,6 +22,7 @@ const rounds = 9
 //
 //	ratio           the library's rate, with zk.Lock's as 1
 //	floor-ratio     the rate of the floor, with zk.Lock's as 1
+//	of-floor        the library's rate, with the floor's as 1
 //	acquire/create  the time from call to grant, with that of a bare create as 1
 //	pass-ratio      the time from Unlock to the grant in another session, with zk.Lock's as 1
 func BenchmarkLock(b *testing.B) {
@@ -113,6 +114,7 @@ func report(b *testing.B, results []*measure.Result) {
 	}
 	if len(results) > 2 {
 		b.ReportMetric(results[2].Ratio(zkLock), "floor-ratio")
+		b.ReportMetric(ours.Ratio(results[2]), "of-floor")
 		b.ReportMetric(acquireToCreate(results), "acquire/create")
 	}
 	if p := passRatio(results); p > 0 {
