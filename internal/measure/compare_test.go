@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -116,6 +117,24 @@ func TestCompareEndsBetweenRounds(t *testing.T) {
 	team := teams(t, srv, []Kind{ZkLock})
 	plan := Plan{Rounds: 2, Limit: Limit{Cycles: 1}, Tick: func(Kind) { _ = team[0].Close() }}
 	if _, err := Compare(t.Context(), Workloads[0], team, plan); !errors.Is(err, errClosed) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// nothing is a session whose locks exclude nobody.
+type nothing struct{}
+
+func (nothing) Locker(string) (lock, unlock func() error) {
+	return func() error { return nil }, func() error { runtime.Gosched(); return nil }
+}
+
+func (nothing) Close() error { return nil }
+
+// A lock that two hold ends the comparison.
+func TestCompareNoticesTwoHolders(t *testing.T) {
+	none := NewForeign("none", func(context.Context, int) (Session, error) { return nothing{}, nil })
+	load := Workload{Name: "crowd", Sessions: 2, Goroutines: 64}
+	if _, err := Compare(t.Context(), load, []*Team{none}, Plan{Rounds: 100, Limit: Limit{For: 100 * time.Millisecond}, Detail: true}); !errors.Is(err, ErrTwo) {
 		t.Errorf("error %v", err)
 	}
 }

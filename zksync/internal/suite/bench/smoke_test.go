@@ -12,7 +12,7 @@ import (
 func TestBenchmarksRun(t *testing.T) {
 	benchtime := flag.Lookup("test.benchtime")
 	defer func(was string) { _ = benchtime.Value.Set(was) }(benchtime.Value.String())
-	if err := benchtime.Value.Set("200x"); err != nil {
+	if err := benchtime.Value.Set("90x"); err != nil {
 		t.Fatal(err)
 	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
