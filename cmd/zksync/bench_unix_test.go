@@ -195,6 +195,8 @@ func TestBenchOutOfReach(t *testing.T) {
 	b = newBenchOn(t, addr, "--path", "/missing").Start()
 	b.WantCode(exit.Unavailable)
 	b.Err.Await(t, "there is no node /missing")
+	// A server that is down is left out.
+	newBenchOn(t, "127.0.0.1:1,"+addr, "--duration", "100ms", "--goroutines", "1").Start().WantCode(0)
 }
 
 func TestBenchWithoutPermission(t *testing.T) {
