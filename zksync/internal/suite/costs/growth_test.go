@@ -90,32 +90,8 @@ func TestGrowthOfASession(t *testing.T) {
 		sizes = append(sizes, 10_000)
 	}
 	for _, n := range sizes {
-		suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
-			m := &measure.Meter{Dialer: z.Server.DialContext}
-			s := metered(t, z, m)
-			root := z.UsedPath(t, s)
-			per := func(f func(mu *zksync.Mutex)) float64 {
-				start := m.Count()
-				for i := range n {
-					f(zksync.NewMutex(s, fmt.Sprintf("%s/%05d", root, i)))
-				}
-				synctest.Wait()
-				return float64(m.Count().Minus(start).Requests) / float64(n)
-			}
-			cycle := func(mu *zksync.Mutex) { mu.Lock(); mu.Unlock() }
-			first = append(first, per(cycle))
-			per(cycle) // the second use may prepare the following ones
-			again = append(again, per(cycle))
-			per((*zksync.Mutex).Lock)
-			start := m.Count()
-			other := zksync.NewMutex(s, root+"/other")
-			for range 3 {
-				cycle(other)
-			}
-			synctest.Wait()
-			beside = append(beside, float64(m.Count().Minus(start).Requests))
-			per((*zksync.Mutex).Unlock)
-		})
+		f, a, b := usesOf(t, n)
+		first, again, beside = append(first, f), append(again, a), append(beside, b)
 	}
 	for i, n := range sizes {
 		if n <= 1000 { // the page is the same in both forms of the tests
@@ -127,6 +103,43 @@ func TestGrowthOfASession(t *testing.T) {
 		}
 	}
 	part(t, "locks", "| locks of one session | requests, first use | requests, later use |\n|---|---|---|\n"+strings.Join(lines, "\n")+"\n")
+}
+
+// usesOf returns the requests of one session for each of n locks: for the first use, and
+// for a later one. beside are those for three uses of another lock while it holds all of
+// them.
+func usesOf(t *testing.T, n int) (first, again, beside float64) {
+	t.Helper()
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		m := &measure.Meter{Dialer: z.Server.DialContext}
+		s := metered(t, z, m)
+		root := z.UsedPath(t, s)
+		count := func(f func()) float64 {
+			start := m.Count()
+			f()
+			synctest.Wait()
+			return float64(m.Count().Minus(start).Requests)
+		}
+		all := func(f func(mu *zksync.Mutex)) float64 {
+			return count(func() {
+				for i := range n {
+					f(zksync.NewMutex(s, fmt.Sprintf("%s/%05d", root, i)))
+				}
+			}) / float64(n)
+		}
+		cycle := func(mu *zksync.Mutex) { mu.Lock(); mu.Unlock() }
+		first = all(cycle)
+		all(cycle) // the second use may prepare the following ones
+		again = all(cycle)
+		all((*zksync.Mutex).Lock)
+		beside = count(func() {
+			for range 3 {
+				cycle(zksync.NewMutex(s, root+"/other"))
+			}
+		})
+		all((*zksync.Mutex).Unlock)
+	})
+	return first, again, beside
 }
 
 // part compares a table of docs/cost.md with what was measured, or writes it.
