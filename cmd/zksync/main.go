@@ -6,15 +6,19 @@
 // with COMMAND's exit code. "zksync run --help" lists the flags and the exit
 // codes.
 //
+//	zksync bench
+//
+// measures locks on the user's ZooKeeper, beside go-zookeeper's own lock.
+//
 //	zksync demo
 //
 // shows a lock at work on a ZooKeeper of its own, and what happens to the lock
 // when a holder is killed or cut off.
 //
 // This package reads command lines, and takes and gives back the lock. Package
-// job runs COMMAND and ends it when the lock is lost, demo is the demo, printer
-// writes to stderr, process deals with signals, and exit has the exit codes.
-// None of them knows flags; none but demo knows ZooKeeper.
+// job runs COMMAND and ends it when the lock is lost, bench measures, demo is the
+// demo, printer writes to stderr, process deals with signals, and exit has the
+// exit codes. None of them knows flags; none but bench and demo knows ZooKeeper.
 package main
 
 import (
@@ -61,6 +65,7 @@ func newRoot() *cobra.Command {
 		Short: "Distributed locks on ZooKeeper, for the shell",
 		Long: "zksync brings distributed locks on ZooKeeper to the shell.\n" +
 			"\"zksync demo\" shows a lock at work: it needs ten seconds and no ZooKeeper.\n" +
+			"\"zksync bench\" measures locks on a ZooKeeper of yours.\n" +
 			"\"zksync run --help\" describes the command run, its flags and its exit codes.",
 		Example: "  zksync demo\n" +
 			"  zksync run --servers zk1:2181,zk2:2181,zk3:2181 /locks/nightly -- ./backup.sh",
@@ -70,7 +75,7 @@ func newRoot() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("zksync {{.Version}}\n")
-	root.AddCommand(newRun(), newDemo(), newWorker())
+	root.AddCommand(newRun(), newBench(), newDemo(), newWorker())
 	return root
 }
 

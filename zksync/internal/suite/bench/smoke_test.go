@@ -1,0 +1,31 @@
+package bench_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/zklocker/go-zksync/internal/measure"
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
+)
+
+// A benchmark that nobody runs is soon one that nobody can run.
+func TestBenchmarksRun(t *testing.T) {
+	benchtime := flag.Lookup("test.benchtime")
+	defer func(was string) { _ = benchtime.Value.Set(was) }(benchtime.Value.String())
+	if err := benchtime.Value.Set("90x"); err != nil {
+		t.Fatal(err)
+	}
+	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
+		for _, load := range measure.Workloads {
+			t.Run(load.Name, func(t *testing.T) {
+				r := testing.Benchmark(func(b *testing.B) { benchmark(b, z.Servers, load) })
+				t.Log(r)
+				for _, name := range []string{"ratio", "requests/op", "zk.Lock-requests/op", "runs/op"} {
+					if r.Extra[name] <= 0 && (name != "requests/op" || detailed(load)) {
+						t.Errorf("%s is %v", name, r.Extra[name])
+					}
+				}
+			})
+		}
+	})
+}
