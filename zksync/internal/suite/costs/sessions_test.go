@@ -2,7 +2,6 @@ package costs_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"time"
 
@@ -10,15 +9,6 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
-
-// heap is what the heap takes after a collection.
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // An idle session takes little memory. If the server is embedded, its side is included.
 func TestAnIdleSessionTakesLittleMemory(t *testing.T) {
