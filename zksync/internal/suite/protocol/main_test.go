@@ -1,0 +1,9 @@
+package protocol_test
+
+import (
+	"testing"
+
+	"github.com/zklocker/go-zksync/zksync/internal/suite"
+)
+
+func TestMain(m *testing.M) { suite.Main(m) }
