@@ -54,6 +54,11 @@
 //     have been given back, and blocks no other process.
 //   - When holders are lost, the contexts of all end first. The deletion of nodes
 //     and all reports to the program come after that.
+//   - The deletion of a holder's node begins when the program has been told of the end of
+//     the holding, in the goroutine of the call that gave the lock back. It does not wait
+//     for the program once the session shuts down.
+//   - Each deletion is followed until the node is known to be gone, whether a call waits
+//     for that or not.
 //   - A lock is in the table as long as a call, a holder or a goroutine uses it.
 //
 // The tests play random programs against the line, and explore small worlds to the

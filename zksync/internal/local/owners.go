@@ -48,7 +48,7 @@ func (l *Lock) entered(h *Holder) {
 	}
 	b := l.vacate(h, true)
 	l.finish()
-	b.Run()
+	b.Run(false)
 	if b.Deletion != nil {
 		brief(b.Deletion.done)
 	}
@@ -233,6 +233,6 @@ func (l *Lock) drop(e *queue.Entry) {
 	l.ref(1)
 	go func() {
 		defer l.Leave()
-		_ = l.t.remove(e)
+		_ = l.t.remove(e, nil)
 	}()
 }
