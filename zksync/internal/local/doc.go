@@ -42,9 +42,10 @@
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
 //   - No call waits while its owner holds. Calls that waited enter with the call of their
-//     owner that is granted, or end if they can't hold beside it. A holder lasts until
-//     the calls that need a request have entered. Work that holds the lock does not wait
-//     for it.
+//     owner that is granted. Those that can't hold beside it end once that call has taken
+//     its grant, and go on waiting if it gives the grant back. A holder lasts until the
+//     calls that need a request have entered. Work that holds the lock does not wait for
+//     it.
 //   - Lost levels are given back first, then those of the oldest reader or the newest
 //     permit.
 //   - A call is answered once, and not before an earlier call that can't hold beside it.

@@ -155,7 +155,6 @@ func (l *Lock) granted(c *Call, h *Holder) {
 		l.count() // before the call returns
 	}
 	if !c.enters {
-		l.entangles(c.Owner)
 		l.t.Acquired.Add(1)
 		if c.Handed = h.ticket.used; c.Handed {
 			l.t.Handoffs.Add(1)

@@ -54,6 +54,20 @@ func (l *Lock) entered(h *Holder) {
 	}
 }
 
+// accepts records that the call of an owner returns with the lock. If no call of the owner
+// has done so before, the owner's calls that can't enter end: those for this lock, and
+// those for locks that share a path with it.
+//
+//go:noinline
+func (l *Lock) accepts(c *Call) {
+	l.mu.Lock()
+	if h := c.holder; !h.accepted && !h.over() {
+		l.line.accept(h)
+		l.entangles(c.Owner)
+	}
+	l.finish()
+}
+
 // forbid ends the calls of an owner that wait, up to the one with the number upto.
 func (l *Lock) forbid(owner string, upto int64) {
 	l.mu.Lock()
