@@ -67,6 +67,9 @@ func (x *explorer) events() (all []event) {
 	for i := range x.line.held.Len() {
 		all = append(all, func(x *explorer) { x.giveBack(x.holderAt(i)) })
 	}
+	if x.unaccepted() != nil {
+		all = append(all, func(x *explorer) { x.accept(x.unaccepted()) })
+	}
 	if x.left.foreign > 0 {
 		kinds := []node{{kind: Exclusive}, {kind: Read}}
 		if x.permits() {
@@ -224,7 +227,7 @@ func (k *keyWriter) write(x *explorer) {
 	}
 	for i := range x.line.held.Len() {
 		h := x.holderAt(i)
-		k.add('(', int(h.kind), len(h.owner), bit(h.shared), h.handoff, int(h.levels), h.handles, h.entering, bit(h.lost != nil), k.name(x, h.ticket))
+		k.add('(', int(h.kind), len(h.owner), bit(h.accepted), bit(h.shared), h.handoff, int(h.levels), h.handles, h.entering, bit(h.lost != nil), k.name(x, h.ticket))
 	}
 	for _, t := range x.leaving {
 		k.add('-', k.name(x, t))
