@@ -145,8 +145,8 @@ func (l *Lock) refuse(all bool, err error) deferred {
 
 // live returns the holders that have not lost the lock.
 func (l *Lock) live() (all []*Holder) {
-	for e := l.line.held.Front(); e != nil; e = e.Next() {
-		if h := e.Value.(*Holder); h.lost == nil {
+	for h := l.line.held.first; h != nil; h = h.next {
+		if h.lost == nil {
 			all = append(all, h)
 		}
 	}

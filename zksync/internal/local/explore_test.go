@@ -62,7 +62,7 @@ func (x *explorer) events() (all []event) {
 			})
 		}
 	}
-	for i := range x.line.held.Len() {
+	for i := range x.line.held.n {
 		all = append(all, func(x *explorer) { x.giveBack(x.holderAt(i)) })
 	}
 	if x.left.foreign > 0 {
@@ -113,11 +113,11 @@ func (x *explorer) events() (all []event) {
 }
 
 func (w *world) holderAt(i int) *Holder {
-	e := w.line.held.Front()
+	h := w.line.held.first
 	for range i {
-		e = e.Next()
+		h = h.next
 	}
-	return e.Value.(*Holder)
+	return h
 }
 
 func (x *explorer) permits() bool { return x.wantsPermits }
@@ -189,7 +189,7 @@ func (x *explorer) key() string {
 		}
 		b.WriteString("}")
 	}
-	for i := range x.line.held.Len() {
+	for i := range x.line.held.n {
 		h := x.holderAt(i)
 		fmt.Fprintf(&b, "(%d %q %t %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
 	}
@@ -201,7 +201,7 @@ func (x *explorer) key() string {
 	}
 	for _, c := range x.coming {
 		fmt.Fprintf(&b, ">%d %d", slices.Index(x.calls, c), x.line.live)
-		for i := range x.line.held.Len() {
+		for i := range x.line.held.n {
 			if x.holderAt(i) == c.into {
 				fmt.Fprintf(&b, "@%d", i)
 			}
@@ -265,13 +265,12 @@ func (x *explorer) clone() *explorer {
 		}
 	}
 	l.edge, l.tail = groups[o.edge], groups[o.tail]
-	for e := o.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := o.held.first; h != nil; h = h.next {
 		c := *h
 		holders[h] = &c
 		c2 := holders[h]
 		c2.ticket = ticket(h.ticket)
-		c2.elem = l.held.PushBack(c2)
+		l.held.add(c2)
 		if c2.owner != "" {
 			if l.owners == nil {
 				l.owners = map[string][]*Holder{}

@@ -31,8 +31,8 @@ func (l *line) contradicted(t *Ticket) *Holder {
 		}
 		return nil
 	}
-	for e := l.held.Front(); e != nil && t.kind.Alone() && l.live > 0; e = e.Next() {
-		if h := e.Value.(*Holder); h.lost == nil && h.ticket != t {
+	for h := l.held.first; h != nil && t.kind.Alone() && l.live > 0; h = h.next {
+		if h.lost == nil && h.ticket != t {
 			return h
 		}
 	}
@@ -73,7 +73,7 @@ func (l *line) admit(h *Holder, c *Call) {
 func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, first: c}
 	t.holder = h
-	h.elem = l.held.PushBack(h)
+	l.held.add(h)
 	l.live++
 	switch {
 	case h.kind.Alone():
@@ -92,7 +92,7 @@ func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 
 // discard removes a holder from the line.
 func (l *line) discard(h *Holder) {
-	l.held.Remove(h.elem)
+	l.held.remove(h)
 	if h.lost == nil {
 		l.live--
 	} else {

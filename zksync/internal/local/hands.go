@@ -151,7 +151,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
 		h.start = time.Now()
 	}
-	if l.line.held.Len() > l.counted {
+	if l.line.held.n > l.counted {
 		l.count() // before the call returns
 	}
 	if !c.enters {

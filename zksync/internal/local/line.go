@@ -44,7 +44,7 @@ type line struct {
 	tail  *group    // the readers that the next reader joins
 	count int       // the number of waiting calls
 
-	held   list.List             // of *Holder, the oldest first, including lost ones that still have levels
+	held   holders               // the oldest first, including lost ones that still have levels
 	live   int                   // the number of those in held that are not lost
 	single *Holder               // the one in held that holds alone, or did so until its loss and keeps its place
 	joined *Holder               // the newest in held that readers share
@@ -221,7 +221,7 @@ func (l *line) place(g *group) {
 // when h ends.
 func (l *line) passes(h *Holder, g *group) bool {
 	// The ticket of a writer can't be lent while its own readers go on.
-	return l.held.Len() == 1 && h.ticket.lends(h, g.Want)
+	return l.held.n == 1 && h.ticket.lends(h, g.Want)
 }
 
 func (l *line) assign(t *Ticket, g *group) {

@@ -35,13 +35,13 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 				w.calls = slices.DeleteFunc(w.calls, func(o *Call) bool { return o == c })
 			}
 		}
-	case n == 2 && l.held.Len() > 0: // a level or a handle is given back
-		at := r.IntN(l.held.Len())
-		e := l.held.Front()
+	case n == 2 && l.held.n > 0: // a level or a handle is given back
+		at := r.IntN(l.held.n)
+		h := l.held.first
 		for range at {
-			e = e.Next()
+			h = h.next
 		}
-		w.giveBack(e.Value.(*Holder))
+		w.giveBack(h)
 	case n == 3 && !calm: // somebody else comes
 		o := &node{kind: Kind(1 + r.IntN(3))}
 		if permits {

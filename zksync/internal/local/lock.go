@@ -53,7 +53,7 @@ func (d deferred) run() {
 
 // finish counts the holders, releases the mutex and runs the deferred work.
 func (l *Lock) finish() {
-	if l.line.held.Len() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
+	if l.line.held.n == l.counted && l.todo.ends == nil && l.todo.rest == nil {
 		l.mu.Unlock()
 		return
 	}
@@ -80,7 +80,7 @@ func (l *Lock) unlock() deferred {
 // count counts the holders that have come or gone since the last time, and those that
 // have come as users of the lock. It returns the change of their number.
 func (l *Lock) count() (change int) {
-	if change = l.line.held.Len() - l.counted; change != 0 {
+	if change = l.line.held.n - l.counted; change != 0 {
 		l.counted += change
 		l.t.Held.Add(int64(change))
 		l.ref(max(change, 0))
@@ -170,8 +170,8 @@ func (l *Lock) aheadOf(c *Call) *Holder {
 	if l.line.single != nil || !c.Kind.Alone() {
 		return l.line.single
 	}
-	for e := l.line.held.Front(); e != nil; e = e.Next() {
-		if h := e.Value.(*Holder); h.lost == nil {
+	for h := l.line.held.first; h != nil; h = h.next {
+		if h.lost == nil {
 			return h
 		}
 	}
@@ -270,5 +270,5 @@ func (l *Lock) nothing(terms *Terms) error {
 // idle reports whether no call waits for the lock and no holder has it. Nodes may still
 // have to be deleted.
 func (l *Lock) idle() bool {
-	return l.line.first() == nil && l.line.held.Len() == 0 && l.line.moving == 0
+	return l.line.first() == nil && l.line.held.n == 0 && l.line.moving == 0
 }

@@ -29,7 +29,7 @@ func (l *line) end(h *Holder) bool {
 func (l *line) heir(h *Holder) (heir *group, now bool) {
 	g := l.first()
 	if h.kind != Permit {
-		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, g.Want) {
+		if g != nil && l.moving == 0 && l.held.n == 0 && h.kind.Alone() && h.ticket.lends(h, g.Want) {
 			return g, false
 		}
 		return nil, false
@@ -220,8 +220,7 @@ func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 		}
 		return h.kind == Permit // a newer one
 	}
-	for e := l.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := l.held.first; h != nil; h = h.next {
 		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || h.others(owner) {
 			continue
 		}

@@ -139,8 +139,7 @@ func (w *world) fairlyPaid(paid *Holder, side func(Kind) bool, owner string) {
 		return
 	}
 	newer := false
-	for e := w.line.held.Back(); e != nil; e = e.Prev() {
-		h := e.Value.(*Holder)
+	for h := w.line.held.last; h != nil; h = h.prev {
 		if h.levels == 0 || !side(h.kind) {
 			continue
 		}

@@ -245,12 +245,12 @@ func (w *world) renewal(t *Ticket, well bool) {
 	}
 	if err == nil {
 		n.weight = t.weight
-		was := w.line.held.Len()
+		was := w.line.held.n
 		w.turned(t)
 		if w.mustbe[t] {
 			w.count[t] = 0 // nobody else was in line
 		}
-		if w.line.held.Len() != was {
+		if w.line.held.n != was {
 			w.handed++
 		}
 		return
@@ -291,8 +291,7 @@ func (w *world) check() {
 	l := w.line
 	live, owed, moving, entering := 0, 0, 0, 0
 	var single *Holder
-	for e := l.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := l.held.first; h != nil; h = h.next {
 		if h.over() {
 			w.wrong("a holder without a level or handle")
 		}
@@ -395,8 +394,7 @@ func (w *world) check() {
 // exclusion looks at those who hold on nodes that stand.
 func (w *world) exclusion() {
 	var sum int64
-	for e := w.line.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := w.line.held.first; h != nil; h = h.next {
 		if h.lost != nil || h.kind != Permit || w.node(h.ticket) == nil {
 			continue
 		}
@@ -419,7 +417,7 @@ func (w *world) exclusion() {
 
 // idle reports whether nothing is left.
 func (w *world) idle() bool {
-	return w.line.first() == nil && w.line.held.Len()+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
+	return w.line.first() == nil && w.line.held.n+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
 }
 
 // String shows who waits, who holds and which nodes stand.
@@ -450,8 +448,7 @@ func (w *world) String() string {
 		fmt.Fprintf(&b, " {%d/%d x%d handle %t try %t owner %q budget %d front %t %s}", g.Kind, g.Weight, len(g.calls), g.Handle, g.Try, g.Owner, g.Handoff, g.front, name(g.ticket))
 	}
 	b.WriteString("\n   holds")
-	for e := w.line.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := w.line.held.first; h != nil; h = h.next {
 		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.lost != nil, h.ticket.turns, name(h.ticket))
 	}
 	fmt.Fprintf(&b, "\n   %d leave, %d are renewed, %d enter", len(w.leaving), len(w.renewing), len(w.coming))
