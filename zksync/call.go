@@ -69,7 +69,7 @@ func (m *Mutex) acquire(ctx context.Context, op string, c *call) error {
 func (m *Mutex) describe(ctx context.Context, c *call) {
 	c.s, c.Ctx, c.ctx, c.start, c.Caller = m.s, ctx, ctx, time.Now(), c
 	c.acq.Path, c.acq.Paths, c.acq.Mode, c.acq.Weight = m.path, m.paths, m.mode, c.Weight
-	c.Kind, c.Terms, c.Handoff, c.Strict = m.kind, &m.cfg.Terms, m.cfg.handoff, m.cfg.strict
+	c.Kind, c.Terms, c.Handoff, c.Linger, c.Strict = m.kind, &m.cfg.Terms, m.cfg.handoff, m.cfg.linger, m.cfg.strict
 	c.names(m, ctx)
 }
 

@@ -31,6 +31,8 @@ type Want struct {
 	Within  bool   // the work that makes the call holds the lock: the call enters for an owner, or fails
 	Strict  bool   // fail if permits of another limit are before the call's
 	Handoff int    // how many calls in a row a ticket may serve while others wait elsewhere
+
+	Linger time.Duration // how long the node may stay for the session's next call; 0: not at all
 }
 
 // plain reports whether the caller can't observe which node serves it, so that the

@@ -27,6 +27,8 @@
 //   - A hand-over gives the ticket of a holder to the next group without a turn in
 //     ZooKeeper's line. Its budget bounds how many may follow each other while
 //     somebody waits elsewhere.
+//   - A ticket lingers when it stays in line after its last holder, to serve the next
+//     call of this session that it suits. It leaves as soon as anybody else wants the lock.
 //   - The front consists of the groups that may hold next: the first one, the readers that
 //     follow a reader, or the permits that could be granted together. Only they have
 //     tickets.
@@ -41,6 +43,8 @@
 //   - Each group in front has a ticket, or waits for the holder's. Each ticket on its
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
+//   - A ticket lingers only while no call waits here, no holder holds, and no event has
+//     come on the watches of its node and of the line.
 //   - No call waits while its owner holds. Calls that waited enter with the call of their
 //     owner that is granted, or end if they can't hold beside it. A holder lasts until
 //     the calls that need a request have entered. Work that holds the lock does not wait
@@ -54,7 +58,8 @@
 //     have been given back, and blocks no other process.
 //   - When holders are lost, the contexts of all end first. The deletion of nodes
 //     and all reports to the program come after that.
-//   - A lock is in the table as long as a call, a holder or a goroutine uses it.
+//   - A lock is in the table as long as a call, a holder, a goroutine or a ticket that
+//     lingers uses it.
 //
 // The tests play random programs against the line, and explore small worlds to the
 // end. With ZKSYNC_LONG=1 they explore worlds of three calls, which takes minutes, and

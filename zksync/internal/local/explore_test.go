@@ -100,6 +100,9 @@ func (x *explorer) events() (all []event) {
 			x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return n.ticket == t })
 		})
 	}
+	if x.resting != nil {
+		all = append(all, func(x *explorer) { x.yield() })
+	}
 	for i := range x.coming {
 		all = append(all, func(x *explorer) { x.arrives(x.coming[i]) })
 	}
@@ -175,7 +178,7 @@ func (x *explorer) key() string {
 			if t.holder != nil {
 				h = 1
 			}
-			fmt.Fprintf(&b, "<%d %d %d %t %t %t %t %t %d %d %d %d>", len(names), t.kind, t.weight, t.try, t.moving, t.renewed, t.renewed && t.alone, t.seen, t.turns, h, x.count[t], x.most[t])
+			fmt.Fprintf(&b, "<%d %d %d %t %t %t %t %t %t %t %d %d %d %d>", len(names), t.kind, t.weight, t.try, t.moving, t.renewed, t.renewed && t.alone, t.seen, t.used, t.rested, t.turns, h, x.count[t], x.most[t])
 		}
 		return names[t]
 	}
@@ -191,7 +194,10 @@ func (x *explorer) key() string {
 	}
 	for i := range x.line.held.n {
 		h := x.holderAt(i)
-		fmt.Fprintf(&b, "(%d %q %t %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
+		fmt.Fprintf(&b, "(%d %q %t %d %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.linger, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
+	}
+	if x.resting != nil {
+		fmt.Fprintf(&b, "=%d", name(x.resting))
 	}
 	for _, t := range x.leaving {
 		fmt.Fprintf(&b, "-%d", name(t))
@@ -294,6 +300,7 @@ func (x *explorer) clone() *explorer {
 	for _, n := range x.nodes {
 		y.nodes = append(y.nodes, &node{ticket: ticket(n.ticket), kind: n.kind, weight: n.weight, after: ticket(n.after)})
 	}
+	l.resting = ticket(o.resting)
 	for _, t := range x.leaving {
 		y.leaving = append(y.leaving, ticket(t))
 	}
@@ -311,7 +318,7 @@ func (x *explorer) clone() *explorer {
 	}
 	for t, c := range tickets {
 		c.group, c.holder = groups[t.group], holders[t.holder]
-		y.count[c], y.most[c], y.again[c] = x.count[t], x.most[t], x.again[t]
+		y.count[c], y.most[c], y.again[c], y.keen[c] = x.count[t], x.most[t], x.again[t], x.keen[t]
 	}
 	return y
 }
@@ -328,6 +335,8 @@ var lockWants = []Want{
 	{Kind: Write, Owner: "a", Handoff: 1},
 	{Kind: Write, Owner: "a", Handle: true, Handoff: 1},
 	{Kind: Read, Owner: "a", Handoff: 1},
+	{Kind: Write, Handoff: 1, Linger: 1},
+	{Kind: Read, Handoff: 1, Linger: 1},
 }
 
 var permitWants = []Want{

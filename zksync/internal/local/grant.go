@@ -11,12 +11,12 @@ func (l *line) turn(t *Ticket) (again bool) {
 	if again {
 		return true
 	}
-	if !t.moving {
-		t.renewed = false // for nobody any more
-		return false
-	}
 	if t.renewed && t.alone {
 		t.turns = 0
+	}
+	if !t.moving {
+		t.renewed = false // it lingers, or was renewed for nobody any more
+		return false
 	}
 	l.grant(t)
 	l.settle()
@@ -56,7 +56,7 @@ func (l *line) grant(t *Ticket) {
 		c.group = nil
 		l.admit(h, c)
 	}
-	t.used = true
+	t.used, t.rested = true, false
 	if h.owner != "" {
 		l.gather(h)
 	}
@@ -71,7 +71,7 @@ func (l *line) admit(h *Holder, c *Call) {
 
 // newHolder makes a holder with a ticket for a call and the calls of its group.
 func (l *line) newHolder(t *Ticket, c *Call) *Holder {
-	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, first: c}
+	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, linger: c.Linger, first: c}
 	t.holder = h
 	l.held.add(h)
 	l.live++

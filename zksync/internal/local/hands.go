@@ -46,6 +46,9 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	own := t.lease.Own()
 	t.rest()
+	if err == nil && t.rested && lease.Asked() {
+		err = queue.ErrNotAlone // somebody has asked for the lock
+	}
 	if !t.left && !errors.Is(err, queue.ErrNotAlone) {
 		t.rel.is(err) // else the deletion has the answer
 		t.rel = nil
@@ -57,6 +60,9 @@ func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	case err == nil:
 		if t.lease = lease; lease.Own() != own {
 			l.todo.rest = append(l.todo.rest, func() { l.follow(t, lease) })
+		}
+		if l.line.resting == t {
+			l.heed(t)
 		}
 		l.turn(t)
 	case errors.Is(err, queue.ErrNotAlone):
@@ -92,6 +98,7 @@ func (l *Lock) leave(t *Ticket) {
 		return
 	}
 	t.left = true
+	t.stay.stop()
 	l.t.expect()
 	if l.behind {
 		t.after = l.newest
@@ -151,13 +158,13 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
 		h.start = time.Now()
 	}
-	if l.line.held.n > l.counted {
+	if l.line.held.n > l.held {
 		l.count() // before the call returns
 	}
 	if !c.enters {
 		l.entangles(c.Owner)
 		l.t.Acquired.Add(1)
-		if c.Handed = h.ticket.used; c.Handed {
+		if c.Handed = h.ticket.used && !h.ticket.rested; c.Handed {
 			l.t.Handoffs.Add(1)
 		}
 	}

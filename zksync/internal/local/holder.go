@@ -12,9 +12,10 @@ type Holder struct {
 	ticket  *Ticket
 	kind    Kind
 	owner   string
-	shared  bool  // readers without an owner share it
-	handoff int   // the hand-over budget of the call that began it
-	levels  int64 // taken without a handle: calls, or permits
+	shared  bool          // readers without an owner share it
+	handoff int           // the hand-over budget of the call that began it
+	linger  time.Duration // how long the ticket may linger: the least that a call of it wants
+	levels  int64         // taken without a handle: calls, or permits
 	handles int
 	// Calls that waited when their owner's was granted, and need a request to enter.
 	entering   int
@@ -78,5 +79,6 @@ func (h *Holder) admit(w *Want) {
 		h.ticket.seen = true
 		return
 	}
+	h.linger = min(h.linger, w.Linger)
 	h.levels += w.size()
 }

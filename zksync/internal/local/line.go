@@ -16,6 +16,7 @@ type hands interface {
 	watch(t *Ticket)             // watch the node, as a hand-over requires
 	fit(t *Ticket) bool          // t may serve another holder at this moment
 	alone(t *Ticket) bool        // nobody outside this line is known to wait
+	rests(t *Ticket) rest        // whether t, which serves nobody, may stay
 	answer(c *Call)              // end the wait of c
 	serves(t *Ticket, g *group)  // record that t will serve g, and nobody else
 	lost(h *Holder)              // end the handles of h, which has lost the lock
@@ -52,6 +53,8 @@ type line struct {
 	asking map[string]*list.List // of *group, in order: those that wait, by owner
 	owed   int                   // the number of those in held that are lost
 	moving int                   // tickets on their way to a turn
+
+	resting *Ticket // it lingers: nobody holds or waits, and no other ticket is on its way
 
 	tickets int64 // the number of tickets made
 }
@@ -198,6 +201,9 @@ func (l *line) place(g *group) {
 	}
 	if h := l.single; h != nil && l.moving == 0 && l.passes(h, g) {
 		l.watch(h.ticket)
+		return
+	}
+	if l.retake(g) {
 		return
 	}
 	if h := l.joinable(g.Want); h != nil {

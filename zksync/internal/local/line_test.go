@@ -12,7 +12,7 @@ import (
 func (w *world) step(r *rand.Rand, permits, calm bool) {
 	l := w.line
 	w.event++
-	switch n := r.IntN(11); {
+	switch n := r.IntN(12); {
 	case n == 0 && !calm:
 		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0, Within: r.IntN(16) == 0}
 		if permits {
@@ -21,6 +21,9 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 				want.Handle, want.Try = false, false
 			}
 			want.Within = false
+		}
+		if r.IntN(2) == 0 && !permits {
+			want.Linger = 1
 		}
 		if want.Owner = owners[r.IntN(len(owners))]; permits {
 			want.Owner = ""
@@ -73,6 +76,8 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		w.arrives(w.coming[r.IntN(len(w.coming))])
 	case n == 10 && !calm && r.IntN(8) == 0:
 		w.forbids(owners[r.IntN(len(owners))])
+	case n == 11 && (calm || r.IntN(3) == 0): // what lingers is disturbed, or its time is over
+		w.yield()
 	case n == 8:
 		for i := range w.nodes {
 			if w.comesTo(i) {

@@ -25,7 +25,8 @@ type Lock struct {
 
 	mu      sync.Mutex
 	line    line          // guarded by mu
-	counted int           // guarded by mu; holders that refs and the table's Held count
+	counted int           // guarded by mu; holders, and the ticket that lingers, that refs counts
+	held    int           // guarded by mu; holders that the table's Held counts
 	behind  bool          // guarded by mu; a ticket that leaves now waits until newest stands in line
 	newest  *Ticket       // guarded by mu; the ticket made last
 	there   chan struct{} // guarded by mu; closed once a permit's node has been made; nil: no call for permits yet
@@ -53,7 +54,7 @@ func (d deferred) run() {
 
 // finish counts the holders, releases the mutex and runs the deferred work.
 func (l *Lock) finish() {
-	if l.line.held.n == l.counted && l.todo.ends == nil && l.todo.rest == nil {
+	if l.line.held.n == l.held && l.line.users() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
 		l.mu.Unlock()
 		return
 	}
@@ -77,14 +78,26 @@ func (l *Lock) unlock() deferred {
 	return d
 }
 
-// count counts the holders that have come or gone since the last time, and those that
-// have come as users of the lock. It returns the change of their number.
-func (l *Lock) count() (change int) {
-	if change = l.line.held.n - l.counted; change != 0 {
-		l.counted += change
-		l.t.Held.Add(int64(change))
-		l.ref(max(change, 0))
+// users returns the number of those in the line that count as users of the lock: the
+// holders, and the ticket that lingers.
+func (l *line) users() int {
+	if l.resting != nil {
+		return l.held.n + 1
 	}
+	return l.held.n
+}
+
+// count counts the holders that have come or gone since the last time, and those that
+// have come as users of the lock. It returns the change of the number of users.
+func (l *Lock) count() (change int) {
+	if held := l.line.held.n - l.held; held != 0 {
+		l.held += held
+		l.t.Held.Add(int64(held))
+	}
+	if change = l.line.users() - l.counted; change > 0 {
+		l.ref(change)
+	}
+	l.counted += change
 	return change
 }
 
@@ -135,7 +148,11 @@ func (l *Lock) join(c *Call) error {
 		c.news = make(chan struct{}, 1)
 	}
 	c.ready, c.granted, c.Handed, c.enters, c.err, c.holder, c.into = make(chan struct{}), false, false, false, nil, nil, nil
+	if c.Terms.Parts != nil {
+		l.t.makeWay(c)
+	}
 	l.mu.Lock()
+	l.makeWay(c)
 	for err := l.admits(c); err != nil; err = l.admits(c) {
 		l.mu.Unlock()
 		if k, other := err.(*conflict); !other {

@@ -15,7 +15,7 @@ func (l *line) end(h *Holder) bool {
 	default:
 		if g, now := l.heir(h); g != nil {
 			l.handOver(h, g, now)
-		} else {
+		} else if !l.lingers(h) {
 			l.leave(t)
 		}
 	}
@@ -177,6 +177,11 @@ func (l *line) quit(c *Call) {
 // group, the calls end with err. If it was to be renewed for them, or if err is nil, they
 // get another ticket, which stands in line before this one leaves.
 func (l *line) failed(t *Ticket, err error) {
+	if l.resting == t {
+		t.renewed = false
+		l.yield()
+		return
+	}
 	if !t.moving {
 		t.renewed = false // for nobody any more, or it has left
 		return

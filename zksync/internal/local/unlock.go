@@ -177,11 +177,14 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	l.ending = t
 	l.line.end(h)
 	l.ending = nil
+	if l.line.resting == t {
+		l.rested(t, h.linger)
+	}
 	switch {
 	case h.lost != nil:
 	case t.left:
 		l.release(t, h.first, &b)
-	default: // renewed, or handed over at once
+	default: // renewed, lingering, or handed over at once
 		b.Deletion = t.rel
 	}
 	return b

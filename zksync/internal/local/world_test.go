@@ -28,6 +28,7 @@ type world struct {
 	most         map[*Ticket]int  // the largest budget of those it served
 	event        int              // counts what has happened
 	last         map[*Ticket]int  // the event of its last hand-over
+	keen         map[*Ticket]bool // every call that it served last wants it to linger
 	handed       int
 	bad          string
 	wantsPermits bool
@@ -45,7 +46,7 @@ const worldLimit = 3
 
 func newWorld(choose func(n int) int) *world {
 	w := &world{choose: choose, mustbe: map[*Ticket]bool{}, back: map[*Call]bool{}, again: map[*Ticket]bool{}, answered: map[*Call]int{}, forbidden: "-",
-		count: map[*Ticket]int{}, most: map[*Ticket]int{}, last: map[*Ticket]int{}}
+		count: map[*Ticket]int{}, most: map[*Ticket]int{}, last: map[*Ticket]int{}, keen: map[*Ticket]bool{}}
 	w.line = &line{hands: w}
 	return w
 }
@@ -109,6 +110,17 @@ func (w *world) alone(t *Ticket) bool {
 	return true
 }
 
+// rests lets a ticket stay even if others have come, since it may not have heard of them.
+func (w *world) rests(t *Ticket) rest {
+	if t.holder != nil || t.group != nil || t.moving {
+		w.wrong("a ticket that serves somebody is to rest")
+	}
+	if w.node(t) == nil {
+		return rest(w.choose(2))
+	}
+	return rest(w.choose(3))
+}
+
 func (w *world) answer(c *Call) {
 	if w.answered[c]++; w.answered[c] > 1 {
 		w.wrong("a call was answered twice")
@@ -135,6 +147,7 @@ func (w *world) answer(c *Call) {
 		w.wrong("a call enters what its owner does not hold")
 	}
 	t := c.holder.ticket
+	w.keen[t] = c.Linger > 0 && !c.Want.Handle && (c.holder.first == c || w.keen[t])
 	w.most[t] = max(w.most[t], c.Handoff)
 	if t.used && !c.enters && w.last[t] != w.event { // those of a group count as one
 		w.count[t]++
@@ -225,6 +238,10 @@ func (w *world) broken(n *node, told bool) {
 	t := n.ticket
 	switch {
 	case slices.Contains(w.leaving, t), t.renewed && t.holder == nil:
+	case w.resting == t:
+		if told {
+			w.yield()
+		}
 	case t.moving && t.holder == nil:
 		w.nodes = append(w.nodes, n) // its entry stands in line again
 		w.again[t] = true
@@ -384,11 +401,27 @@ func (w *world) check() {
 		w.wrong("%d calls more are expected to enter than do", entering)
 	}
 	for _, n := range w.nodes {
-		if t := n.ticket; t != nil && !tickets[t] && t.holder == nil && !slices.Contains(w.leaving, t) {
+		if t := n.ticket; t != nil && !tickets[t] && t.holder == nil && t != l.resting && !slices.Contains(w.leaving, t) {
 			w.wrong("a node serves nobody and does not leave")
 		}
 	}
+	w.lingering()
 	w.exclusion()
+}
+
+// lingering checks that a ticket lingers only while nobody here wants the lock, and only
+// if those that it served want it to.
+func (w *world) lingering() {
+	t := w.resting
+	switch {
+	case t == nil:
+	case w.first() != nil, w.line.held.n > 0, w.line.moving > 0:
+		w.wrong("a ticket lingers while somebody holds or waits")
+	case t.holder != nil, t.group != nil, t.seen, slices.Contains(w.leaving, t):
+		w.wrong("a ticket lingers that serves somebody, was seen, or leaves")
+	case !w.keen[t]:
+		w.wrong("a ticket lingers though a call that it served does not want that")
+	}
 }
 
 // exclusion looks at those who hold on nodes that stand.
@@ -417,7 +450,7 @@ func (w *world) exclusion() {
 
 // idle reports whether nothing is left.
 func (w *world) idle() bool {
-	return w.line.first() == nil && w.line.held.n+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
+	return w.line.first() == nil && w.resting == nil && w.line.held.n+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
 }
 
 // String shows who waits, who holds and which nodes stand.
@@ -450,6 +483,9 @@ func (w *world) String() string {
 	b.WriteString("\n   holds")
 	for h := w.line.held.first; h != nil; h = h.next {
 		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.lost != nil, h.ticket.turns, name(h.ticket))
+	}
+	if w.resting != nil {
+		b.WriteString("\n   lingers " + name(w.resting))
 	}
 	fmt.Fprintf(&b, "\n   %d leave, %d are renewed, %d enter", len(w.leaving), len(w.renewing), len(w.coming))
 	return b.String()
