@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
@@ -31,6 +32,9 @@ type Mutex struct {
 	cfg   lockConfig
 	err   error // every use fails with it
 	as    Owner // of As, for whom all calls are made; zero: for the owner of their ctx
+
+	lingers bool                       // linger.go; again may take the lock
+	kept    atomic.Pointer[local.Lock] // linger.go; the lock in use, as last seen
 }
 
 // NewMutex returns the lock of a path on a session. It makes no request: an invalid
@@ -63,6 +67,7 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 		m.err = m.cfg.fits(kind)
 	}
 	m.cfg.ownForeign = nil
+	m.lingers = m.err == nil && m.cfg.linger > 0 && s.cfg.tracer.silent()
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -77,7 +82,11 @@ func (m *Mutex) Path() string {
 // refusal of the servers, or tells that the lock's options make no sense or
 // contradict those of another value in use for the path. A node that it has made is
 // deleted then. Unlock releases the lock.
-func (m *Mutex) Lock() { m.lock(context.Background()) }
+func (m *Mutex) Lock() {
+	if !m.again() {
+		m.lock(context.Background())
+	}
+}
 
 func (m *Mutex) lock(ctx context.Context) {
 	c := &call{}
@@ -93,6 +102,9 @@ func (m *Mutex) lock(ctx context.Context) {
 // panics if the lock is not locked, or is held by a Hold. If the lock was lost,
 // Unlock deletes nothing and logs the loss, unless that was logged before.
 func (m *Mutex) Unlock() {
+	if m.keep(false) {
+		return
+	}
 	ctx, cancel := m.brief(context.Background())
 	defer cancel()
 	node, known, err := m.release(ctx)
@@ -112,7 +124,7 @@ func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc)
 // without an answer, and on every error; it may return false for a lock that was
 // released a moment ago. A node that it has made is deleted then, in the background
 // if need be.
-func (m *Mutex) TryLock() bool { return m.tryLock(context.Background()) }
+func (m *Mutex) TryLock() bool { return m.again() || m.tryLock(context.Background()) }
 
 func (m *Mutex) tryLock(ctx context.Context) bool {
 	ctx, cancel := m.brief(ctx)
@@ -133,6 +145,9 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // for the path. A call that fails leaves nothing behind: a node that can't be deleted
 // at once is deleted in the background.
 func (m *Mutex) LockContext(ctx context.Context) error {
+	if m.againFor(ctx) {
+		return nil
+	}
 	return m.acquire(ctx, "lock", &call{})
 }
 
@@ -143,6 +158,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 // the lock it leaves nothing behind: a node that can't be deleted at once is deleted
 // in the background.
 func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
+	if m.againFor(ctx) {
+		return true, nil
+	}
 	err := m.acquire(ctx, "try", new(call).tries())
 	if errors.Is(err, ErrBusy) {
 		return false, nil
@@ -159,6 +177,9 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 // the session ends. Every error is an *Error. UnlockContext panics as Unlock does, and
 // if only other owners hold the lock.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
+	if m.keep(true) {
+		return nil
+	}
 	if node, _, err := m.release(ctx); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Node: node, Err: err}
 	}

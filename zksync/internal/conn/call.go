@@ -62,6 +62,7 @@ func (c *Conn) doUnbound(quorum bool, f func(zc *zk.Conn) error) (ran Ran, err e
 	ran.After = c.state
 	if quorum && proves(err) && ran.Session() != 0 {
 		c.clock.proved(sent, time.Now())
+		c.keepMomentLocked()
 	}
 	return ran, err
 }

@@ -97,6 +97,12 @@ var edits = []struct{ rule, file, text, errs string }{
 		l.resting = nil`},
 	{"the budget bounds the calls that a ticket serves between", "linger.go",
 		`case how == unsure, t.turns >= g.Handoff && !l.nobody(t):`, `case how == unsure:`},
+	{"a lock that others wait for does not linger", "linger.go",
+		`t.renewed || l.first() != nil || l.rests(t)`, `t.renewed || l.rests(t)`},
+	{"the budget bounds the calls that leave no trace", "linger.go",
+		` || t.turns >= h.handoff && !l.nobody(t) {
+		return false`, ` {
+		return false`},
 	{"a renewal that fails ends the lingering", "release.go",
 		`		t.renewed = false
 		l.yield()

@@ -194,7 +194,7 @@ func (x *explorer) key() string {
 	}
 	for i := range x.line.held.n {
 		h := x.holderAt(i)
-		fmt.Fprintf(&b, "(%d %q %t %d %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.linger, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
+		fmt.Fprintf(&b, "(%d %q %t %t %d %d %d %d %t %d)", h.kind, h.owner, h.shared, h.known, h.handoff, h.linger, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
 	}
 	if x.resting != nil {
 		fmt.Fprintf(&b, "=%d", name(x.resting))

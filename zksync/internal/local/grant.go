@@ -65,6 +65,7 @@ func (l *line) grant(t *Ticket) {
 // admit adds a call to a holder and answers the call.
 func (l *line) admit(h *Holder, c *Call) {
 	h.admit(&c.Want)
+	h.known = true
 	c.holder = h
 	l.answer(c)
 }
@@ -72,7 +73,19 @@ func (l *line) admit(h *Holder, c *Call) {
 // newHolder makes a holder with a ticket for a call and the calls of its group.
 func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, linger: c.Linger, first: c}
-	t.holder = h
+	l.seat(h)
+	if h.owner != "" {
+		if l.owners == nil {
+			l.owners = make(map[string][]*Holder)
+		}
+		l.owners[h.owner] = append(l.owners[h.owner], h)
+	}
+	return h
+}
+
+// seat adds a holder to the line.
+func (l *line) seat(h *Holder) {
+	h.ticket.holder = h
 	l.held.add(h)
 	l.live++
 	switch {
@@ -81,13 +94,6 @@ func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	case h.shared:
 		l.joined = h
 	}
-	if h.owner != "" {
-		if l.owners == nil {
-			l.owners = make(map[string][]*Holder)
-		}
-		l.owners[h.owner] = append(l.owners[h.owner], h)
-	}
-	return h
 }
 
 // discard removes a holder from the line.

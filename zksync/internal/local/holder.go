@@ -20,6 +20,7 @@ type Holder struct {
 	// Calls that waited when their owner's was granted, and need a request to enter.
 	entering   int
 	lost       error
+	known      bool    // a call has a reference to it
 	taken      bool    // of a permit: its call has returned, so that its levels may be given back
 	next, prev *Holder // in line.held
 

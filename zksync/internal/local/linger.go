@@ -71,6 +71,34 @@ func (l *line) retake(g *group) bool {
 	return true
 }
 
+// lend has the ticket that lingers serve a holder without a call, if it may do so without
+// a renewal.
+func (l *line) lend(h *Holder) bool {
+	t := l.resting
+	if t.renewed || l.rests(t) != stays || t.turns >= h.handoff && !l.nobody(t) {
+		return false
+	}
+	t.turns++
+	t.used, t.rested = true, false
+	l.resting = nil
+	l.seat(h)
+	return true
+}
+
+// lull has the ticket of the only holder linger again, if it may do so without a renewal.
+// The holder has one level.
+func (l *line) lull(h *Holder) bool {
+	t := h.ticket
+	if l.held.n != 1 || h.lost != nil || h.linger <= 0 || t.seen || t.renewed || l.first() != nil || l.rests(t) != stays {
+		return false
+	}
+	h.levels = 0
+	l.discard(h)
+	t.holder = nil
+	l.resting, t.rested = t, true
+	return true
+}
+
 // nobody reports whether nobody else is known to be in line with a ticket, which then
 // has its whole budget again.
 func (l *line) nobody(t *Ticket) bool {

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"sync"
+	"time"
 )
 
 // Lock is shared by all values for one name on one session. It has the line, guarded by
@@ -31,6 +32,7 @@ type Lock struct {
 	newest  *Ticket       // guarded by mu; the ticket made last
 	there   chan struct{} // guarded by mu; closed once a permit's node has been made; nil: no call for permits yet
 	crowd   crowd         // guarded by mu
+	now     time.Time     // guarded by mu; the time, if the caller has read it; else zero
 	ending  *Ticket       // guarded by mu; the ticket of the holder that is ending
 	todo    deferred      // guarded by mu; runs once mu is free
 }

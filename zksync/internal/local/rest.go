@@ -37,25 +37,35 @@ func (l *Lock) rests(t *Ticket) rest {
 		return unsure
 	case !t.e.Undisturbed(t.lease):
 		return leaves
-	case !t.e.Fit(t.lease):
+	}
+	now := l.now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	if t.lease.Own() == nil || !l.t.Conn.AliveAt(t.e.Session(), now) {
 		return unsure
 	}
 	return stays
 }
 
+// stayLimit returns how long a ticket may linger that is asked to do so for d.
+func (l *Lock) stayLimit(d time.Duration) time.Duration {
+	if l.t.Conn.Ordered() {
+		return d
+	}
+	// The client of a program may lose the connection and an event between two looks
+	// at it.
+	return min(d, l.t.Conn.Timeout())
+}
+
 // rested begins the time for which a ticket may linger. The time is checked by a timer
 // that stays set when the ticket is lent, because setting one for each call would cost
 // more than the call.
-func (l *Lock) rested(t *Ticket, limit time.Duration) {
+func (l *Lock) rested(t *Ticket, d time.Duration) {
 	if t.pub != nil && t.pub.served.name != (Name{}) {
 		t.pub.serve(served{since: time.Now()}) // nobody holds
 	}
-	if !l.t.Conn.Ordered() {
-		// The client of a program may lose the connection and the event between two
-		// looks at it.
-		limit = min(limit, l.t.Conn.Timeout())
-	}
-	s := &t.stay
+	s, limit := &t.stay, l.stayLimit(d)
 	s.limit, s.since = limit, time.Now()
 	l.heed(t)
 	end := s.since.Add(limit)

@@ -37,6 +37,7 @@ type Ticket struct {
 	peer   *Peer       // the node that it waits for, if known
 	waited bool        // it had to wait for its turn in ZooKeeper's line
 	stay   staying
+	quick  *quick                  // the holder for calls that leave no trace; nil: none yet
 	cancel context.CancelCauseFunc // ends the request that moves it; nil: none is under way
 	shrunk int                     // how many times its node was to be replaced by a smaller one
 	left   bool                    // its node is to be deleted

@@ -107,6 +107,9 @@ func (w *world) giveBack(h *Holder) {
 		w.end(h)
 		return
 	}
+	if h.levels == 1 && !h.known && w.choose(2) == 0 && w.lull(h) {
+		return
+	}
 	if h.levels == 0 {
 		return // nothing but calls that are on their way in
 	}

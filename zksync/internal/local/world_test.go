@@ -32,6 +32,7 @@ type world struct {
 	handed       int
 	bad          string
 	wantsPermits bool
+	lonely       bool // calls seldom meet, so that tickets linger
 }
 
 // node is a node in line; without a ticket it is somebody else's.
@@ -112,11 +113,14 @@ func (w *world) alone(t *Ticket) bool {
 
 // rests lets a ticket stay even if others have come, since it may not have heard of them.
 func (w *world) rests(t *Ticket) rest {
-	if t.holder != nil || t.group != nil || t.moving {
+	if t.holder != nil && w.line.held.n > 1 || t.group != nil || t.moving {
 		w.wrong("a ticket that serves somebody is to rest")
 	}
 	if w.node(t) == nil {
 		return rest(w.choose(2))
+	}
+	if w.lonely {
+		return rest(min(w.choose(12), int(stays)))
 	}
 	return rest(w.choose(3))
 }
@@ -147,6 +151,9 @@ func (w *world) answer(c *Call) {
 		w.wrong("a call enters what its owner does not hold")
 	}
 	t := c.holder.ticket
+	if c.Want.Handle && !c.enters && t.used {
+		w.wrong("a handle on a ticket that has served another call")
+	}
 	w.keen[t] = c.Linger > 0 && !c.Want.Handle && (c.holder.first == c || w.keen[t])
 	w.most[t] = max(w.most[t], c.Handoff)
 	if t.used && !c.enters && w.last[t] != w.event { // those of a group count as one
@@ -214,6 +221,9 @@ func (w *world) take(c *Call) {
 		return
 	}
 	w.calls = append(w.calls, c)
+	if w.lends(c) {
+		return
+	}
 	err := w.join(c)
 	if err != nil {
 		w.calls = w.calls[:len(w.calls)-1]
@@ -224,6 +234,23 @@ func (w *world) take(c *Call) {
 	if c.Within && !errors.Is(err, ErrDeadlock) {
 		w.wrong("a call waits for the work that makes it")
 	}
+}
+
+// lends has a call that leaves no trace take the ticket that lingers, perhaps.
+func (w *world) lends(c *Call) bool {
+	t := w.resting
+	if t == nil || c.Owner != "" || c.Within || !t.suits(&c.Want) || w.choose(2) == 0 {
+		return false
+	}
+	h := &Holder{ticket: t, kind: c.Kind, shared: c.Kind == Read, handoff: c.Handoff, linger: c.Linger, levels: 1, first: c}
+	if !w.lend(h) {
+		return false
+	}
+	w.answered[c] = 1
+	w.keen[t], w.most[t] = c.Linger > 0, max(w.most[t], c.Handoff)
+	w.count[t]++
+	w.last[t] = w.event
+	return true
 }
 
 // turned has the turn of a ticket come, and those told who have lost the lock.
@@ -279,6 +306,9 @@ func (w *world) renewal(t *Ticket, well bool) {
 		}
 	}
 	w.failed(t, err)
+	if w.resting == t {
+		w.wrong("a ticket lingers though somebody else is in line, or its node is gone")
+	}
 	if h != nil && n == nil {
 		w.lose(h, errGone)
 	}

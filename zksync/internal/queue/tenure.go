@@ -56,12 +56,7 @@ func (l Lease) With(other Lease) Lease {
 // fresh reports whether a watch has had no event, and was set on the connection that
 // is up.
 func (e *Entry) fresh(w *conn.Watch) bool {
-	if w == nil {
-		return false
-	}
-	over, _ := w.Over()
-	st, _ := e.c.State()
-	return !over && st.Up && st.Epoch == w.Epoch && st.Session == e.session
+	return w != nil && e.c.Current(w, e.session)
 }
 
 // Fit reports whether the entry may serve another tenure at this moment: its node is
