@@ -40,13 +40,16 @@ func leavesNoTrace(ctx context.Context) bool {
 	return ctx.Value(ownerKey{}) == nil && ctx.Value(labelKey{}) == nil && ctx.Value(doKey{}) == nil
 }
 
-// keep gives back what again has taken, if the session may keep the lock. If it returns
-// false it has done nothing. See local.Lock.Give for sure.
+// keep ends a level of the lock if that takes no request: the session keeps the lock, or
+// it passes to the next call here. If keep returns false it has done nothing. See local.Lock.Give for sure.
 func (m *Mutex) keep(sure bool) bool {
-	if m == nil || !m.lingers {
+	if m == nil || !m.silent {
 		return false
 	}
 	l := m.kept.Load()
+	if l == nil {
+		l = m.s.table.Lookup(m.full)
+	}
 	return l != nil && l.Give(m.kind == znode.Read, sure)
 }
 

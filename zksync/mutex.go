@@ -33,6 +33,7 @@ type Mutex struct {
 	err   error // every use fails with it
 	as    Owner // of As, for whom all calls are made; zero: for the owner of their ctx
 
+	silent  bool                       // calls have nobody to tell of them: no tracer, and no owner of As
 	lingers bool                       // linger.go; again may take the lock
 	kept    atomic.Pointer[local.Lock] // linger.go; the lock in use, as last seen
 }
@@ -67,7 +68,8 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 		m.err = m.cfg.fits(kind)
 	}
 	m.cfg.ownForeign = nil
-	m.lingers = m.err == nil && m.cfg.linger > 0 && s.cfg.tracer.silent()
+	m.silent = m.err == nil && s.cfg.tracer.silent()
+	m.lingers = m.silent && m.cfg.linger > 0
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -89,11 +91,12 @@ func (m *Mutex) Lock() {
 }
 
 func (m *Mutex) lock(ctx context.Context) {
-	c := &call{}
+	c := m.newCall(ctx)
 	c.Must = true
 	if err := m.acquire(ctx, "lock", c); err != nil {
 		panic(err)
 	}
+	c.recycle()
 }
 
 // Unlock ends one level of the lock, whoever took it, as in package sync; the last
@@ -148,7 +151,12 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if m.againFor(ctx) {
 		return nil
 	}
-	return m.acquire(ctx, "lock", &call{})
+	c := m.newCall(ctx)
+	err := m.acquire(ctx, "lock", c)
+	if err == nil {
+		c.recycle()
+	}
+	return err
 }
 
 // TryLockContext takes the lock if nobody holds it or waits for it, and reports

@@ -103,6 +103,8 @@ var edits = []struct{ rule, file, text, errs string }{
 		` || t.turns >= h.handoff && !l.nobody(t) {
 		return false`, ` {
 		return false`},
+	{"the budget bounds hand-overs in one step", "release.go",
+		`		t.turns >= min(h.handoff, g.Handoff) && !l.nobody(t) || !l.fit(t) {`, `		!l.fit(t) {`},
 	{"a renewal that fails ends the lingering", "release.go",
 		`		t.renewed = false
 		l.yield()

@@ -135,7 +135,7 @@ func (l *Lock) refuse(all bool, err error) deferred {
 		}
 		c.err = err
 		l.line.quit(c)
-		close(c.ready)
+		l.wakes(c)
 	}
 	if all {
 		for _, h := range l.live() {

@@ -261,7 +261,7 @@ func (x *explorer) clone() *explorer {
 		for _, k := range g.calls {
 			c2.add(call(k))
 		}
-		c2.elem = l.waits.PushBack(c2)
+		l.waits.add(c2)
 	}
 	for owner, all := range o.asking {
 		for e := all.Front(); e != nil; e = e.Next() {

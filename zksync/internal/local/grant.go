@@ -73,6 +73,9 @@ func (l *line) admit(h *Holder, c *Call) {
 // newHolder makes a holder with a ticket for a call and the calls of its group.
 func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, linger: c.Linger, first: c}
+	if c.Quiet {
+		h.first = nobody
+	}
 	l.seat(h)
 	if h.owner != "" {
 		if l.owners == nil {

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
@@ -150,13 +149,37 @@ func (l *Lock) answer(c *Call) {
 	if h := c.holder; h != nil {
 		l.granted(c, h)
 	}
-	close(c.ready)
+	l.wakes(c)
+}
+
+// wakes ends the wait of a call once the mutex is free. A call that has not begun to wait
+// sees the answer by itself.
+func (l *Lock) wakes(c *Call) {
+	if !c.queued {
+		return
+	}
+	if c.woken = nil; l.wake == nil {
+		l.wake = c
+	} else {
+		l.lastWake.woken = c
+	}
+	l.lastWake = c
+}
+
+// wakeAll sends the answers. Each call may be used for something else as soon as it has
+// its own.
+func wakeAll(c *Call) {
+	for c != nil {
+		next := c.woken
+		c.ready <- struct{}{} // has room, since a call is answered once
+		c = next
+	}
 }
 
 // granted completes the grant of a call: counters, traces and the handle.
 func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
-		h.start = time.Now()
+		h.start = l.time()
 	}
 	if l.line.held.n > l.held {
 		l.count() // before the call returns

@@ -46,7 +46,7 @@ func (l *Lock) follow(t *Ticket, lease queue.Lease) {
 	}
 }
 
-func (l *Lock) fit(t *Ticket) bool { return t.e.Fit(t.lease) }
+func (l *Lock) fit(t *Ticket) bool { return t.e.FitAt(t.lease, l.time()) }
 
 func (l *Lock) alone(t *Ticket) bool {
 	return t.kind == Permit && l.crowd.nobody(l.t.Conn.Timeout()) || t.e.Alone(t.lease)

@@ -38,12 +38,12 @@ const maxStanding = 256
 type line struct {
 	hands
 
-	waits list.List // of *group, in order
-	edge  *group    // the last group in front; those in front may stand in ZooKeeper's line
-	sum   int64     // the weights of the permits in front whose nodes add to the line
-	stood int       // the number of these permits
-	tail  *group    // the readers that the next reader joins
-	count int       // the number of waiting calls
+	waits groups // in order
+	edge  *group // the last group in front; those in front may stand in ZooKeeper's line
+	sum   int64  // the weights of the permits in front whose nodes add to the line
+	stood int    // the number of these permits
+	tail  *group // the readers that the next reader joins
+	count int    // the number of waiting calls
 
 	held   holders               // the oldest first, including lost ones that still have levels
 	live   int                   // the number of those in held that are not lost
@@ -60,20 +60,11 @@ type line struct {
 }
 
 func (l *line) first() *group {
-	if e := l.waits.Front(); e != nil {
-		return e.Value.(*group)
-	}
-	return nil
+	return l.waits.first
 }
 
 // before returns the number of calls that wait before a group.
 func (l *line) before(g *group) (n int) {
-	if l.count == l.waits.Len() { // each group has one call
-		for e := l.waits.Front(); e != g.elem; e = e.Next() {
-			n++
-		}
-		return n
-	}
 	for o := l.first(); o != g; o = l.next(o) {
 		n += len(o.calls)
 	}
@@ -84,10 +75,7 @@ func (l *line) next(g *group) *group {
 	if g == nil {
 		return l.first()
 	}
-	if e := g.elem.Next(); e != nil {
-		return e.Value.(*group)
-	}
-	return nil
+	return g.next
 }
 
 // join adds a call whose owner does not hold to the line, which grants it, refuses it, or
@@ -110,9 +98,8 @@ func (l *line) join(c *Call) error {
 		l.settle()
 		return nil
 	}
-	g := &group{Want: &c.Want}
-	g.add(c)
-	g.elem = l.waits.PushBack(g)
+	g := newGroup(c)
+	l.waits.add(g)
 	l.waitsFor(g)
 	switch {
 	case c.shares():
@@ -265,10 +252,7 @@ func (l *line) drop(t *Ticket) {
 // remove removes a group from the line.
 func (l *line) remove(g *group) {
 	if l.edge == g {
-		l.edge = nil
-		if e := g.elem.Prev(); e != nil {
-			l.edge = e.Value.(*group)
-		}
+		l.edge = g.prev
 	}
 	l.adds(g, false)
 	l.waitsNoMore(g)
@@ -277,7 +261,7 @@ func (l *line) remove(g *group) {
 	}
 	g.front = false
 	l.count -= len(g.calls)
-	l.waits.Remove(g.elem)
+	l.waits.remove(g)
 }
 
 func (l *line) answerAll(g *group) {

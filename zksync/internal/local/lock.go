@@ -35,6 +35,8 @@ type Lock struct {
 	now     time.Time     // guarded by mu; the time, if the caller has read it; else zero
 	ending  *Ticket       // guarded by mu; the ticket of the holder that is ending
 	todo    deferred      // guarded by mu; runs once mu is free
+
+	wake, lastWake *Call // guarded by mu; the calls that have their answers, linked by woken
 }
 
 // deferred holds work that must wait until Lock.mu is free, because it calls functions
@@ -57,10 +59,21 @@ func (d deferred) run() {
 // finish counts the holders, releases the mutex and runs the deferred work.
 func (l *Lock) finish() {
 	if l.line.held.n == l.held && l.line.users() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
+		wake := l.wake
+		l.wake = nil
 		l.mu.Unlock()
+		wakeAll(wake)
 		return
 	}
 	l.settle()
+}
+
+// time returns the time, which the caller may have read before.
+func (l *Lock) time() time.Time {
+	if l.now.IsZero() {
+		return time.Now()
+	}
+	return l.now
 }
 
 // settle is not inlined, which keeps the stack of waiting goroutines small.
@@ -73,7 +86,10 @@ func (l *Lock) unlock() deferred {
 	d := l.todo
 	l.todo = deferred{}
 	change := l.count()
+	wake := l.wake
+	l.wake = nil
 	l.mu.Unlock()
+	wakeAll(wake)
 	for ; change < 0; change++ {
 		l.Leave()
 	}
@@ -149,7 +165,10 @@ func (l *Lock) join(c *Call) error {
 	if l.t.Peers && c.news == nil {
 		c.news = make(chan struct{}, 1)
 	}
-	c.ready, c.granted, c.Handed, c.enters, c.err, c.holder, c.into = make(chan struct{}), false, false, false, nil, nil, nil
+	if c.ready == nil {
+		c.ready = make(chan struct{}, 1)
+	}
+	c.queued, c.granted, c.Handed, c.enters, c.err, c.holder, c.into = false, false, false, false, nil, nil, nil
 	if c.Terms.Parts != nil {
 		l.t.makeWay(c)
 	}
@@ -199,7 +218,7 @@ func (l *Lock) aheadOf(c *Call) *Holder {
 
 // waits records that the call waits in the line.
 func (l *Lock) waits(c *Call, ahead *Holder) {
-	c.waits = true
+	c.waits, c.queued = true, true
 	if ahead != nil {
 		c.ahead, c.Contended, c.peer = ahead, true, ownSession
 	} else if t := c.group.ticket; t != nil && t.peer != nil {

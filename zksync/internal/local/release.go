@@ -23,6 +23,29 @@ func (l *line) end(h *Holder) bool {
 	return true
 }
 
+// lone reports whether h is the only holder, lives, and has nothing but levels of nobody.
+func (l *line) lone(h *Holder) bool {
+	return l.held.n == 1 && h.owner == "" && h.handles == 0 && h.entering == 0 && h.lost == nil
+}
+
+// pass does the same as end for the last level of a lone holder, if the lock can be handed
+// over at once. Otherwise it does nothing and returns false.
+func (l *line) pass(h *Holder) bool {
+	t, g := h.ticket, l.first()
+	if g == nil || l.moving > 0 || g.ticket != nil || !h.kind.Alone() || !t.lends(h, g.Want) ||
+		t.turns >= min(h.handoff, g.Handoff) && !l.nobody(t) || !l.fit(t) {
+		return false
+	}
+	h.levels = 0
+	l.discard(h)
+	t.holder = nil
+	t.turns++
+	l.assign(t, g)
+	l.grant(t)
+	l.settle()
+	return true
+}
+
 // heir returns the group that gets the ticket of a holder that has ended, or nil. now
 // means that the ticket needs no renewal. With permits, that may be the first group even
 // if another ticket is being renewed for it.

@@ -38,11 +38,7 @@ func (l *Lock) rests(t *Ticket) rest {
 	case !t.e.Undisturbed(t.lease):
 		return leaves
 	}
-	now := l.now
-	if now.IsZero() {
-		now = time.Now()
-	}
-	if t.lease.Own() == nil || !l.t.Conn.AliveAt(t.e.Session(), now) {
+	if t.lease.Own() == nil || !l.t.Conn.AliveAt(t.e.Session(), l.time()) {
 		return unsure
 	}
 	return stays

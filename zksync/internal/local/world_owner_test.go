@@ -107,7 +107,7 @@ func (w *world) giveBack(h *Holder) {
 		w.end(h)
 		return
 	}
-	if h.levels == 1 && !h.known && w.choose(2) == 0 && w.lull(h) {
+	if h.levels == 1 && h.kind != Permit && w.lone(h) && w.choose(2) == 0 && (w.pass(h) || !h.known && w.lull(h)) {
 		return
 	}
 	if h.levels == 0 {

@@ -61,8 +61,11 @@ func (e *Entry) fresh(w *conn.Watch) bool {
 
 // Fit reports whether the entry may serve another tenure at this moment: its node is
 // watched, the watch has had no event, and its session is alive.
-func (e *Entry) Fit(l Lease) bool {
-	return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.Alive(e.session)
+func (e *Entry) Fit(l Lease) bool { return e.FitAt(l, time.Now()) }
+
+// FitAt does the same as Fit for a time that the caller has just read.
+func (e *Entry) FitAt(l Lease, now time.Time) bool {
+	return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.AliveAt(e.session, now)
 }
 
 // Undisturbed reports whether no event has come on the watches of the lease since the
