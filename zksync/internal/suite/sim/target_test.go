@@ -19,9 +19,10 @@ type want struct {
 	p      *process
 	seats  []seat
 	weight int64
-	owner  string    // whose name is known
-	since  time.Time // it waits
-	node   string    // kazoo's own
+	owner  string          // whose name is known
+	since  time.Time       // it waits
+	ctx    context.Context // of the call, while it waits
+	node   string          // kazoo's own
 }
 
 func (x want) on(path string) (mode string, ok bool) {
