@@ -106,8 +106,9 @@ func TestUnreadableHoldHidesNoOther(t *testing.T) {
 	blind := zk.WorldACL(zk.PermAll &^ zk.PermRead)
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n = 40
+		const timeout = 3 * suite.SessionTimeout // a probe that waits for a busy machine must not end the connection
 		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
-		p, s := z.Behind(t)
+		p, s := z.Behind(t, zksync.WithSessionTimeout(timeout))
 		p.SetHook(func(f ensemble.Frame) ensemble.Action {
 			if f.Op == "notify" {
 				return ensemble.Drop
@@ -125,13 +126,13 @@ func TestUnreadableHoldHidesNoOther(t *testing.T) {
 			_, err = raw.SetACL(h.Node(), blind, -1)
 			suite.Must(t, err)
 		}
-		suite.SleepReal(suite.SessionTimeout / 2) // for the probes to find out
+		suite.SleepReal(timeout / 2) // for the probes to find out
 		gone, err := zksync.NewMutex(s, root+"/gone").Hold(ctx)
 		suite.Must(t, err)
 		suite.Must(t, raw.Delete(gone.Node(), -1))
 		suite.Must(t, raw.Delete(root+"/b/"+suite.Children(t, raw, root+"/b")[0], -1))
 		for name, h := range map[string]*zksync.Hold{"Hold": gone, "Multi": multi} {
-			suite.Within(t, suite.SessionTimeout/2, func() { suite.Receive(t, h.Context(ctx).Done()) })
+			suite.Within(t, timeout/2, func() { suite.Receive(t, h.Context(ctx).Done()) })
 			if err := h.Err(); zksync.LossReason(err) != zksync.EndNodeDeleted {
 				t.Errorf("%s: %v", name, err)
 			}

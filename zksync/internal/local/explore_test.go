@@ -1,11 +1,12 @@
 package local
 
 import (
-	"container/list"
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"os"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zklocker/go-zksync/zksync/internal/race"
@@ -15,12 +16,12 @@ import (
 // calls, until no state appears that was not seen before.
 
 // limits bound what happens to a world that is explored.
-type bounds struct{ foreign, losses, failures int }
+type bounds struct{ calls, foreign, losses, failures int }
 
 // explorer is a world whose chances are all taken.
 type explorer struct {
 	*world
-	wants []Want // of the calls that are still to come
+	kinds []Want // what a call may want
 	left  bounds
 }
 
@@ -46,12 +47,13 @@ type event func(x *explorer)
 
 // events are what can happen next.
 func (x *explorer) events() (all []event) {
-	if len(x.wants) > 0 {
-		all = append(all, func(x *explorer) {
-			want := x.wants[0]
-			x.wants = x.wants[1:]
-			x.take(newCall(want))
-		})
+	for i := range x.kinds {
+		if x.left.calls > 0 {
+			all = append(all, func(x *explorer) {
+				x.left.calls--
+				x.take(newCall(x.kinds[i]))
+			})
+		}
 	}
 	for i, c := range x.calls {
 		if c.group != nil {
@@ -125,15 +127,30 @@ func (w *world) holderAt(i int) *Holder {
 
 func (x *explorer) permits() bool { return x.wantsPermits }
 
-// explore looks at all states that can be reached.
-func explore(wants []Want, left bounds) (states int, bad string) {
-	first := &explorer{world: newWorld(nil), wants: wants, left: left}
-	first.wantsPermits = wants[0].Kind == Permit
-	seen := map[string]bool{first.key(): true}
+// fingerprint tells the keys of states apart. That two of ten million keys have the same 128 bits has a chance of 1 in 10^24.
+type fingerprint [2]uint64
+
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// explore looks at all states that can be reached by calls of the kinds.
+func explore(kinds []Want, left bounds) (states int, bad string) {
+	first := &explorer{world: newWorld(nil), kinds: kinds, left: left}
+	first.wantsPermits = kinds[0].Kind == Permit
+	seen := map[fingerprint]struct{}{}
+	var key keyWriter
+	isNew := func(x *explorer) bool {
+		key.write(x)
+		f := fingerprint{maphash.Bytes(seeds[0], key.b), maphash.Bytes(seeds[1], key.b)}
+		_, is := seen[f]
+		seen[f] = struct{}{}
+		return !is
+	}
+	isNew(first)
 	for todo := []*explorer{first}; len(todo) > 0; {
 		x := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for i := range x.events() {
+		events := len(x.events())
+		for i := range events {
 			for tries := [][]int{nil}; len(tries) > 0; {
 				s := &script{says: tries[len(tries)-1]}
 				tries = tries[:len(tries)-1]
@@ -151,112 +168,147 @@ func explore(wants []Want, left bounds) (states int, bad string) {
 				if next.check(); next.bad != "" {
 					return len(seen), fmt.Sprintf("%s\n%v\nthen\n%v", next.bad, x.world, next.world)
 				}
-				if key := next.key(); !seen[key] {
-					seen[key] = true
+				if isNew(next) {
 					todo = append(todo, next)
 				}
 			}
 		}
-		if len(x.events()) == 0 && !x.idle() {
+		if events == 0 && !x.idle() {
 			return len(seen), fmt.Sprintf("stuck\n%v", x.world)
 		}
 	}
 	return len(seen), ""
 }
 
-// key tells the states apart.
-func (x *explorer) key() string {
-	var b strings.Builder
-	names := map[*Ticket]int{}
-	name := func(t *Ticket) int {
-		if t == nil {
-			return 0
-		}
-		if names[t] == 0 {
-			names[t] = len(names) + 1
-			h := 0
-			if t.holder != nil {
-				h = 1
-			}
-			fmt.Fprintf(&b, "<%d %d %d %t %t %t %t %t %t %t %d %d %d %d>", len(names), t.kind, t.weight, t.try, t.moving, t.renewed, t.renewed && t.alone, t.seen, t.used, t.rested, t.turns, h, x.count[t], x.most[t])
-		}
-		return names[t]
+// keyWriter writes the key of a state, which tells the states apart.
+type keyWriter struct {
+	b     []byte
+	names []*Ticket // a ticket's name is its index plus 1
+}
+
+func (k *keyWriter) add(tag byte, numbers ...int) {
+	k.b = append(k.b, tag)
+	for _, n := range numbers {
+		k.b = binary.AppendVarint(k.b, int64(n))
 	}
+}
+
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// name returns the name of a ticket. It writes the ticket when it names it.
+func (k *keyWriter) name(x *explorer, t *Ticket) int {
+	if t == nil {
+		return 0
+	}
+	if i := slices.Index(k.names, t); i >= 0 {
+		return i + 1
+	}
+	k.names = append(k.names, t)
+	k.add('<', int(t.kind), int(t.weight), bit(t.try), bit(t.moving), bit(t.renewed), bit(t.renewed && t.alone), bit(t.seen),
+		bit(t.used), bit(t.rested), bit(x.keen[t]), t.turns, bit(t.holder != nil), x.count[t], x.most[t])
+	return len(k.names)
+}
+
+func (k *keyWriter) write(x *explorer) {
+	k.b, k.names = k.b[:0], k.names[:0]
 	for _, n := range x.nodes {
-		fmt.Fprintf(&b, "[%d %d %d %d]", n.kind, n.weight, name(n.ticket), name(n.after))
+		k.add('[', int(n.kind), int(n.weight), k.name(x, n.ticket), k.name(x, n.after))
 	}
 	for g := x.line.first(); g != nil; g = x.next(g) {
-		fmt.Fprintf(&b, "{%v %t %d", *g.Want, g.front, name(g.ticket))
+		k.add('{', bit(g.front), k.name(x, g.ticket))
 		for _, c := range g.calls {
-			fmt.Fprintf(&b, " %d", slices.Index(x.calls, c))
+			k.add(' ', slices.Index(x.calls, c))
 		}
-		b.WriteString("}")
 	}
 	for i := range x.line.held.n {
 		h := x.holderAt(i)
-		fmt.Fprintf(&b, "(%d %q %t %t %d %d %d %d %t %d)", h.kind, h.owner, h.shared, h.known, h.handoff, h.linger, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
+		k.add('(', int(h.kind), len(h.owner), bit(h.shared), bit(h.known), h.handoff, int(h.linger), int(h.levels), h.handles, h.entering, bit(h.lost != nil), k.name(x, h.ticket))
 	}
 	if x.resting != nil {
-		fmt.Fprintf(&b, "=%d", name(x.resting))
+		k.add('=', k.name(x, x.resting))
 	}
 	for _, t := range x.leaving {
-		fmt.Fprintf(&b, "-%d", name(t))
+		k.add('-', k.name(x, t))
 	}
 	for _, t := range x.renewing {
-		fmt.Fprintf(&b, "~%d%t", name(t), x.mustbe[t])
+		k.add('~', k.name(x, t), bit(x.mustbe[t]))
 	}
 	for _, c := range x.coming {
-		fmt.Fprintf(&b, ">%d %d", slices.Index(x.calls, c), x.line.live)
+		k.add('>', slices.Index(x.calls, c), x.line.live)
 		for i := range x.line.held.n {
 			if x.holderAt(i) == c.into {
-				fmt.Fprintf(&b, "@%d", i)
+				k.add('@', i)
 			}
 		}
 	}
-	numbers := make([]*Ticket, 0, len(names))
-	for t := range names {
-		numbers = append(numbers, t)
-	}
-	slices.SortFunc(numbers, func(a, b *Ticket) int { return int(a.number - b.number) })
-	for _, t := range numbers {
-		fmt.Fprintf(&b, ",%d", names[t])
+	for _, t := range k.names { // which of them are older decides who leaves first
+		older := 0
+		for _, o := range k.names {
+			older += bit(o.number < t.number)
+		}
+		k.add(',', older)
 	}
 	for _, c := range x.calls {
-		fmt.Fprintf(&b, " %d%t", x.answered[c], x.back[c])
+		k.add('c', slices.Index(x.kinds, c.Want), x.answered[c], bit(x.back[c]))
 	}
-	fmt.Fprintf(&b, "/%d %v", len(x.wants), x.left)
-	return b.String()
+	k.add('/', x.left.calls, x.left.foreign, x.left.losses, x.left.failures)
+}
+
+// copies has few originals, each with its copy.
+type copies[T any] [][2]*T
+
+// of returns the copy of an original, or nil.
+func (c copies[T]) of(original *T) *T {
+	for _, pair := range c {
+		if pair[0] == original {
+			return pair[1]
+		}
+	}
+	return nil
+}
+
+// add makes a copy.
+func (c *copies[T]) add(original *T) *T {
+	made := *original
+	*c = append(*c, [2]*T{original, &made})
+	return &made
 }
 
 // clone returns a copy that shares nothing which changes.
 func (x *explorer) clone() *explorer {
-	y := &explorer{world: newWorld(nil), wants: x.wants, left: x.left}
+	y := &explorer{world: newWorld(nil), kinds: x.kinds, left: x.left}
 	l, o := y.line, x.line
 	l.sum, l.stood, l.live, l.owed, l.moving, l.tickets = o.sum, o.stood, o.live, o.owed, o.moving, o.tickets
 	y.handed, y.bad, y.wantsPermits = x.handed, x.bad, x.wantsPermits
-	tickets, groups, holders, calls := map[*Ticket]*Ticket{}, map[*group]*group{}, map[*Holder]*Holder{}, map[*Call]*Call{}
+	var (
+		tickets copies[Ticket]
+		groups  copies[group]
+		holders copies[Holder]
+		calls   copies[Call]
+	)
 	ticket := func(t *Ticket) *Ticket {
-		if t == nil || tickets[t] != nil {
-			return tickets[t]
+		if c := tickets.of(t); t == nil || c != nil {
+			return c
 		}
-		c := *t
-		tickets[t] = &c
-		return &c
+		return tickets.add(t)
 	}
 	call := func(c *Call) *Call {
-		if calls[c] == nil {
-			d := *c
-			calls[c] = &d
+		d := calls.of(c)
+		if d == nil {
+			d = calls.add(c)
 			if d.ready = make(chan struct{}); x.answered[c] > 0 {
 				close(d.ready)
 			}
 		}
-		return calls[c]
+		return d
 	}
 	for g := o.first(); g != nil; g = o.next(g) {
-		c := *g
-		groups[g] = &c
-		c2 := groups[g]
+		c2 := groups.add(g)
 		c2.ticket, c2.calls, c2.asks = ticket(g.ticket), nil, nil
 		for _, k := range g.calls {
 			c2.add(call(k))
@@ -265,16 +317,14 @@ func (x *explorer) clone() *explorer {
 	}
 	for owner, all := range o.asking {
 		for e := all.Front(); e != nil; e = e.Next() {
-			if c := groups[e.Value.(*group)]; c.Owner == owner {
+			if c := groups.of(e.Value.(*group)); c.Owner == owner {
 				l.waitsFor(c)
 			}
 		}
 	}
-	l.edge, l.tail = groups[o.edge], groups[o.tail]
+	l.edge, l.tail = groups.of(o.edge), groups.of(o.tail)
 	for h := o.held.first; h != nil; h = h.next {
-		c := *h
-		holders[h] = &c
-		c2 := holders[h]
+		c2 := holders.add(h)
 		c2.ticket = ticket(h.ticket)
 		l.held.add(c2)
 		if c2.owner != "" {
@@ -285,17 +335,15 @@ func (x *explorer) clone() *explorer {
 	}
 	for owner, list := range o.owners {
 		for _, h := range list {
-			l.owners[owner] = append(l.owners[owner], holders[h])
+			l.owners[owner] = append(l.owners[owner], holders.of(h))
 		}
 	}
-	l.single, l.joined = holders[o.single], holders[o.joined]
+	l.single, l.joined = holders.of(o.single), holders.of(o.joined)
 	holder := func(h *Holder) *Holder { // one that has ended may still be entered
-		if h != nil && holders[h] == nil {
-			c := *h
-			c.ticket = ticket(h.ticket)
-			holders[h] = &c
+		if h != nil && holders.of(h) == nil {
+			holders.add(h).ticket = ticket(h.ticket)
 		}
-		return holders[h]
+		return holders.of(h)
 	}
 	for _, n := range x.nodes {
 		y.nodes = append(y.nodes, &node{ticket: ticket(n.ticket), kind: n.kind, weight: n.weight, after: ticket(n.after)})
@@ -310,20 +358,35 @@ func (x *explorer) clone() *explorer {
 	}
 	for _, c := range x.calls {
 		y.calls = append(y.calls, call(c))
-		y.answered[call(c)], y.back[call(c)] = x.answered[c], x.back[c]
-		call(c).holder, call(c).into = holders[c.holder], holder(c.into)
+		if n := x.answered[c]; n != 0 {
+			y.answered[call(c)] = n
+		}
+		if x.back[c] {
+			y.back[call(c)] = true
+		}
+		call(c).holder, call(c).into = holders.of(c.holder), holder(c.into)
 	}
 	for _, c := range x.coming {
 		y.coming = append(y.coming, call(c))
 	}
-	for t, c := range tickets {
-		c.group, c.holder = groups[t.group], holders[t.holder]
-		y.count[c], y.most[c], y.again[c], y.keen[c] = x.count[t], x.most[t], x.again[t], x.keen[t]
+	for _, pair := range tickets {
+		t, c := pair[0], pair[1]
+		c.group, c.holder = groups.of(t.group), holders.of(t.holder)
+		if n := x.count[t]; n != 0 {
+			y.count[c] = n
+		}
+		if n := x.most[t]; n != 0 {
+			y.most[c] = n
+		}
+		if x.keen[t] {
+			y.keen[c] = true
+		}
+		if x.again[t] {
+			y.again[c] = true
+		}
 	}
 	return y
 }
-
-var _ = list.New
 
 // kinds are the calls that there are in small worlds.
 var lockWants = []Want{
@@ -349,28 +412,22 @@ var permitWants = []Want{
 }
 
 func TestSmallWorlds(t *testing.T) {
-	left := bounds{foreign: 1, losses: 1, failures: 1}
-	calls := 2
+	left := bounds{calls: 2, foreign: 1, losses: 1, failures: 1}
 	if os.Getenv("ZKSYNC_LONG") != "" && !race.Enabled && testing.CoverMode() == "" { // minutes, and hours with those
-		left.foreign, calls = 2, 3
+		left.calls, left.foreign = 3, 2
 	}
-	worlds, states := 0, 0
-	for _, wants := range [][]Want{lockWants, permitWants} {
-		n := 1
-		for range calls {
-			n *= len(wants)
+	var states atomic.Int64
+	t.Run("kinds", func(t *testing.T) {
+		for name, kinds := range map[string][]Want{"locks": lockWants, "permits": permitWants} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				found, bad := explore(kinds, left)
+				if bad != "" {
+					t.Fatal(bad)
+				}
+				states.Add(int64(found))
+			})
 		}
-		for i := range n {
-			var three []Want
-			for k := i; len(three) < calls; k /= len(wants) {
-				three = append(three, wants[k%len(wants)])
-			}
-			found, bad := explore(three, left)
-			if bad != "" {
-				t.Fatalf("%+v: %s", three, bad)
-			}
-			worlds, states = worlds+1, states+found
-		}
-	}
-	t.Logf("%d worlds, %d states", worlds, states)
+	})
+	t.Logf("%d calls of %d kinds, %d states", left.calls, len(lockWants)+len(permitWants), states.Load())
 }

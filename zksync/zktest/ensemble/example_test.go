@@ -42,7 +42,7 @@ func ExampleNew() {
 		ensemble.WithReapInterval(time.Second),
 		ensemble.WithSuperDigest("xQJmxLMiHGwaqBvst5y6rkB6HQs="),
 		ensemble.WithConfig(map[string]string{"maxSessionTimeout": "5000", "forceSync": "yes"}),
-		ensemble.WithJavaFlags("-Xmx256m"),
+		ensemble.WithJavaFlags("-Xmx512m"),
 	)
 	switch {
 	case errors.Is(err, ensemble.ErrNoZooKeeper):

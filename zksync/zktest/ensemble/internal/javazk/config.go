@@ -99,7 +99,7 @@ const logbackConfig = `<configuration>
 // command returns the server's command line, for a quick start and little memory.
 func (e *Ensemble) command(s *server) *exec.Cmd {
 	args := []string{
-		"-Xms32m", "-Xmx128m", "-Xss512k",
+		"-Xms32m", "-Xmx256m", "-Xss512k",
 		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto",
 		"-XX:-UsePerfData", // it leaves a file in /tmp when killed
 		"-XX:ErrorFile=" + filepath.Join(s.dir, "crash.log"),

@@ -35,7 +35,7 @@ func TestZooConfig(t *testing.T) {
 	e.config.Flags = append(e.config.Flags, "-Dmine=1")
 	e.installation.ClassPath = []string{"a.jar", "b.jar"}
 	cmd := e.command(s)
-	own, mine := slices.Index(cmd.Args, "-Xmx128m"), slices.Index(cmd.Args, "-Dmine=1")
+	own, mine := slices.Index(cmd.Args, "-Xmx256m"), slices.Index(cmd.Args, "-Dmine=1")
 	if own < 0 || mine < own || cmd.Dir != s.dir {
 		t.Errorf("command %q in %s", cmd.Args, cmd.Dir)
 	}
