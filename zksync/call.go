@@ -31,6 +31,34 @@ type call struct {
 	holding // that begins with this call
 }
 
+// newCall returns a call without a handle. If it leaves no trace, recycle can have it used
+// again.
+//
+//go:noinline
+func (m *Mutex) newCall(ctx context.Context) *call {
+	m.check()
+	if !m.silent || !leavesNoTrace(ctx) {
+		return new(call)
+	}
+	c, ok := m.s.quiet.Get().(*call)
+	if !ok {
+		c = new(call)
+	}
+	c.Quiet = true
+	return c
+}
+
+// recycle has a call that was granted used again if it leaves no trace.
+//
+//go:noinline
+func (c *call) recycle() {
+	if c.Quiet {
+		c.Recycle()
+		c.acq, c.ctx, c.lock, c.hold, c.end, c.asked, c.now = AcquireInfo{}, nil, nil, nil, nil, false, false
+		c.s.quiet.Put(c)
+	}
+}
+
 // holdCall returns a call for a handle. It is not inlined, for the stack of those who
 // wait.
 //
@@ -67,9 +95,12 @@ func (m *Mutex) acquire(ctx context.Context, op string, c *call) error {
 //
 //go:noinline
 func (m *Mutex) describe(ctx context.Context, c *call) {
-	c.s, c.Ctx, c.ctx, c.start, c.Caller = m.s, ctx, ctx, time.Now(), c
+	c.s, c.Ctx, c.ctx, c.Caller = m.s, ctx, ctx, c
+	if !m.s.cfg.tracer.silent() {
+		c.start = time.Now()
+	}
 	c.acq.Path, c.acq.Paths, c.acq.Mode, c.acq.Weight = m.path, m.paths, m.mode, c.Weight
-	c.Kind, c.Terms, c.Handoff, c.Strict = m.kind, &m.cfg.Terms, m.cfg.handoff, m.cfg.strict
+	c.Kind, c.Terms, c.Handoff, c.Linger, c.Strict = m.kind, &m.cfg.Terms, m.cfg.handoff, m.cfg.linger, m.cfg.strict
 	c.names(m, ctx)
 }
 
@@ -166,8 +197,10 @@ func (c *call) granted() {
 	if f := c.s.cfg.tracer.Handoff; f != nil && c.Handed {
 		f(c.ctx, c.acq)
 	}
-	first := c.First().(*call)
-	first.startHold(c.ctx)
+	first, ok := c.First().(*call)
+	if ok { // else there is no tracer
+		first.startHold(c.ctx)
+	}
 	if c.Want.Handle {
 		c.hold = newHold(c.s, first, c.Call.Handle)
 	}

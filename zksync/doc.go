@@ -55,7 +55,8 @@
 //   - [Mutex.Lock] and [Mutex.LockContext] work as in sync.Mutex. They report no
 //     loss and have no fence. Use them only for work that is idempotent or
 //     protected by other means. In return, the lock passes from one goroutine
-//     of a session to the next without a request ([WithHandoff]).
+//     of a session to the next without a request ([WithHandoff]), and the session
+//     may keep an unused lock for its next call ([WithLinger]).
 //   - [Mutex.TryDo], [Mutex.TryHold], [Mutex.TryLockContext] and [Mutex.TryLock]
 //     don't wait. Use them for work that is skipped when another instance does
 //     it. TryLock may refuse a lock that was released a moment ago.
@@ -250,6 +251,9 @@
 //     ([WithHandoff]) the session lists the path. If somebody else waits, the
 //     session goes to the end of the line. Otherwise it goes on, and lists the
 //     path again after T/6 at the latest.
+//   - With [WithLinger] the first Unlock of a lock that nobody waited for costs two
+//     reads. After that Lock and Unlock cost nothing until somebody else comes, apart
+//     from one list every T/6 and one transaction every T/2 while the lock is in use.
 //   - A lock's node names the call that it serves. After a hand-over the name is
 //     wrong. After 100 ms the session rewrites it once: with the holder's name, if
 //     that one has held the lock for 100 ms, else with no owner and no trace. From

@@ -123,6 +123,40 @@ func ExampleWithHandoff() {
 	// 4 grants, 0 of them without the network
 }
 
+// A lock that one process takes over and over: the session keeps the lock's node for a
+// while after each Unlock, so that the next Lock needs no request. It gives the node up as
+// soon as another process comes for the lock.
+func ExampleWithLinger() {
+	ctx := context.Background()
+	s, err := zksync.Dial(ctx, exampleServers())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	other, err := zksync.Dial(ctx, exampleServers())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer other.Close()
+
+	mu := zksync.NewMutex(s, "/locks/lingers", zksync.WithLinger(time.Minute))
+	mu.Lock()
+	mu.Unlock()
+	before := s.Stats().Requests
+	for range 1000 {
+		mu.Lock()
+		mu.Unlock()
+	}
+	fmt.Println("requests:", s.Stats().Requests-before)
+	theirs := zksync.NewMutex(other, "/locks/lingers")
+	fmt.Println("the other process has it at once:", theirs.TryLock())
+	theirs.Lock() // waits for the node to be deleted
+	theirs.Unlock()
+	// Output:
+	// requests: 0
+	// the other process has it at once: false
+}
+
 // Two versions of a program use a semaphore with different limits. By default the
 // smallest limit in line counts. A strict semaphore refuses instead.
 func ExampleWithStrictLimit() {

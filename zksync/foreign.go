@@ -66,13 +66,23 @@ func heeds(kind znode.Kind, f znode.Foreign) bool {
 	return f.Kind == kind
 }
 
-// fits returns an error unless the lock's own options go with a lock of the kind.
+// fits returns an error unless the lock's own options go with a lock of the kind. It leaves
+// out defaults that don't.
 func (c *lockConfig) fits(kind znode.Kind) error {
 	switch {
 	case c.ownStrict && kind != znode.Permit:
 		return fmt.Errorf("WithStrictLimit does not go with a lock of mode %q: it is for a Semaphore", modeOf(kind))
 	case c.ownKazoo && kind == znode.Permit:
 		return fmt.Errorf("WithKazooName does not go with a lock of mode %q: it is for a Mutex", modeOf(kind))
+	}
+	if kind == znode.Permit {
+		if c.ownLinger {
+			return fmt.Errorf("WithLinger does not go with a lock of mode %q", modeOf(kind))
+		}
+		c.linger = 0
+	}
+	if c.linger > 0 && c.handoff == 0 {
+		return errors.New("WithLinger does not go with WithHandoff(0): a lock that is kept skips its turn in ZooKeeper")
 	}
 	for _, f := range c.ownForeign {
 		if !heeds(kind, f) {

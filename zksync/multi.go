@@ -57,7 +57,7 @@ func NewMulti(locks ...Locker) *Multi {
 			m.kind = znode.Exclusive
 		}
 	}
-	m.cfg.handoff, m.cfg.Manners = 0, local.Manners{}
+	m.cfg.handoff, m.cfg.linger, m.cfg.Manners = 0, 0, local.Manners{}
 	return mu
 }
 

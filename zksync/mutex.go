@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
@@ -31,6 +32,10 @@ type Mutex struct {
 	cfg   lockConfig
 	err   error // every use fails with it
 	as    Owner // of As, for whom all calls are made; zero: for the owner of their ctx
+
+	silent  bool                       // calls have nobody to tell of them: no tracer, and no owner of As
+	lingers bool                       // linger.go; again may take the lock
+	kept    atomic.Pointer[local.Lock] // linger.go; the lock in use, as last seen
 }
 
 // NewMutex returns the lock of a path on a session. It makes no request: an invalid
@@ -63,6 +68,8 @@ func (m *Mutex) init(s *Session, path string, mode Mode, kind znode.Kind, opts [
 		m.err = m.cfg.fits(kind)
 	}
 	m.cfg.ownForeign = nil
+	m.silent = m.err == nil && s.cfg.tracer.silent()
+	m.lingers = m.silent && m.cfg.linger > 0
 }
 
 // Path returns the lock's path as it was given to NewMutex.
@@ -77,14 +84,19 @@ func (m *Mutex) Path() string {
 // refusal of the servers, or tells that the lock's options make no sense or
 // contradict those of another value in use for the path. A node that it has made is
 // deleted then. Unlock releases the lock.
-func (m *Mutex) Lock() { m.lock(context.Background()) }
+func (m *Mutex) Lock() {
+	if !m.again() {
+		m.lock(context.Background())
+	}
+}
 
 func (m *Mutex) lock(ctx context.Context) {
-	c := &call{}
+	c := m.newCall(ctx)
 	c.Must = true
 	if err := m.acquire(ctx, "lock", c); err != nil {
 		panic(err)
 	}
+	c.recycle()
 }
 
 // Unlock ends one level of the lock, whoever took it, as in package sync; the last
@@ -98,6 +110,9 @@ func (m *Mutex) lock(ctx context.Context) {
 // session timeout where sending takes long, where a thousand answers are outstanding, and
 // for the confirmation where the client belongs to the program (NewSession).
 func (m *Mutex) Unlock() {
+	if m.keep(false) {
+		return
+	}
 	b := m.release(context.Background(), true)
 	m.s.follow(b, func(err error) {
 		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", b.Node, "error", err)
@@ -116,7 +131,7 @@ func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc)
 // without an answer, and on every error; it may return false for a lock that was
 // released a moment ago. A node that it has made is deleted then, in the background
 // if need be.
-func (m *Mutex) TryLock() bool { return m.tryLock(context.Background()) }
+func (m *Mutex) TryLock() bool { return m.again() || m.tryLock(context.Background()) }
 
 func (m *Mutex) tryLock(ctx context.Context) bool {
 	ctx, cancel := m.brief(ctx)
@@ -137,7 +152,15 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // for the path. A call that fails leaves nothing behind: a node that can't be deleted
 // at once is deleted in the background.
 func (m *Mutex) LockContext(ctx context.Context) error {
-	return m.acquire(ctx, "lock", &call{})
+	if m.againFor(ctx) {
+		return nil
+	}
+	c := m.newCall(ctx)
+	err := m.acquire(ctx, "lock", c)
+	if err == nil {
+		c.recycle()
+	}
+	return err
 }
 
 // TryLockContext takes the lock if nobody holds it or waits for it, and reports
@@ -147,6 +170,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 // the lock it leaves nothing behind: a node that can't be deleted at once is deleted
 // in the background.
 func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
+	if m.againFor(ctx) {
+		return true, nil
+	}
 	err := m.acquire(ctx, "try", new(call).tries())
 	if errors.Is(err, ErrBusy) {
 		return false, nil
@@ -163,6 +189,9 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 // the session ends. Every error is an *Error. UnlockContext panics as Unlock does, and
 // if only other owners hold the lock.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
+	if m.keep(true) {
+		return nil
+	}
 	b := m.release(ctx, false)
 	if err := m.s.wait(ctx, b); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Node: b.Node, Err: err}

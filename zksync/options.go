@@ -199,7 +199,7 @@ func WithoutNodeInfo() Option {
 func WithLockDefaults(opts ...LockOption) Option {
 	return option(func(c *config) error {
 		err := c.locks.apply(opts)
-		c.locks.ownStrict, c.locks.ownKazoo, c.locks.ownForeign = false, false, nil
+		c.locks.ownStrict, c.locks.ownKazoo, c.locks.ownLinger, c.locks.ownForeign = false, false, false, nil
 		return err
 	})
 }
@@ -218,13 +218,14 @@ func (f lockOptionFunc) applyLock(c *lockConfig) error { return f(c) }
 type lockConfig struct {
 	local.Terms
 	handoff   int
+	linger    time.Duration
 	strict    bool
 	revocable bool
 
 	// Options of the lock's own that not every lock has: an error where they don't
 	// apply. Those of WithLockDefaults are left out of account there.
-	ownStrict, ownKazoo bool
-	ownForeign          []znode.Foreign
+	ownStrict, ownKazoo, ownLinger bool
+	ownForeign                     []znode.Foreign
 }
 
 func (c *lockConfig) apply(opts []LockOption) error {
@@ -270,6 +271,41 @@ func WithHandoff(n int) LockOption {
 			return fmt.Errorf("WithHandoff(%d): want 0 or more", n)
 		}
 		c.handoff = n
+		return nil
+	})
+}
+
+// WithLinger has the session keep the node of a lock for up to d after the last Unlock.
+// While it does, the next Lock, LockContext or TryLock of this session takes the lock
+// without a request, and Unlock leaves it so. The option is for a lock that one process
+// takes over and over, and others seldom. The default is 0, which keeps nothing.
+//
+// The price: while the session keeps an unused lock, a TryLock in other processes is
+// refused, and a Lock there waits for one round trip more. The session gives way at once
+// when anybody else comes for the lock, which it learns from one watch for each such lock;
+// when somebody asks for it ([Session.Revoke]); and when another call of its own, such as
+// Hold, RLock instead of Lock, or a Multi, can't use the node. It also ends with a loss of
+// the connection, Shutdown and Close. If the process dies, the lock is free after the
+// session timeout.
+//
+// The session keeps only a lock that it got without having to wait for others, so that a
+// lock for which sessions compete costs what it costs without the option. To begin with
+// that takes two reads after the Unlock. A session that has not heard of the quorum for
+// half the session timeout asks first, before it uses the lock again, and of the uses that
+// follow each other WithHandoff bounds how many go without looking whether others wait.
+//
+// Hold and Do never use a node that was kept, nor leave one. An UnlockContext that keeps
+// the node makes no request, so that it reports the losses that the session has heard of. On a Session of [NewSession]
+// the node is kept for a session timeout at most. The option applies to the value that it
+// is given to: an Unlock of another value for the path keeps nothing. It is an *Error at
+// each use of the lock if d is negative or more than 24 hours, with WithHandoff(0), and if
+// it is given to a Semaphore. A Multi keeps nothing, whatever its locks do.
+func WithLinger(d time.Duration) LockOption {
+	return lockOptionFunc(func(c *lockConfig) error {
+		if d < 0 || d > 24*time.Hour {
+			return fmt.Errorf("WithLinger(%v): want 0 to 24h", d)
+		}
+		c.linger, c.ownLinger = d, d > 0
 		return nil
 	})
 }

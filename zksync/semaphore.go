@@ -77,7 +77,12 @@ func (sem *Semaphore) Path() string {
 // can't be deleted at once is deleted in the background. Acquire panics if n is
 // negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
-	err := sem.acquire(ctx, "acquire", &call{}, n)
+	sem.check(n)
+	c := sem.m.newCall(ctx)
+	err := sem.acquire(ctx, "acquire", c, n)
+	if err == nil {
+		c.recycle()
+	}
 	if e := ctx.Err(); e != nil && errors.Is(err, e) {
 		return e
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,8 +44,9 @@ type Session struct {
 	reported SessionState // the state that the tracer got last; used only by the goroutine of events
 	table    *local.Table // the locks in use
 	stats    counters
-	more     func() // reports one more node to clean up to the tracer; made once
-	less     func() // reports one less; made once
+	quiet    sync.Pool // of *call; those that leave no trace, to be used again
+	more     func()    // reports one more node to clean up to the tracer; made once
+	less     func()    // reports one less; made once
 
 	differs   logged    // semaphores with several limits, by path
 	strangers strangers // paths with children of another recipe

@@ -87,6 +87,7 @@ func (c *Conn) proved(op wire.Op, err error, session int64, sent time.Time) {
 func (c *Conn) provedLocked(op wire.Op, err error, session int64, sent time.Time) {
 	if op.Write() && proves(err) && session != 0 && session == c.state.Session {
 		c.clock.proved(sent, time.Now())
+		c.keepMomentLocked()
 	}
 }
 

@@ -66,12 +66,34 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
+// moment is a copy of the state and the clock, which is read without a mutex: locks that
+// pass between goroutines ask for it each time.
+type moment struct {
+	up    bool
+	epoch uint64
+	clock quorumClock // of the session of the state
+}
+
+// keepMomentLocked publishes the state and the clock after a change.
+func (c *Conn) keepMomentLocked() {
+	c.moment.Store(&moment{up: c.state.Up, epoch: c.state.Epoch, clock: c.clock})
+}
+
 // Alive reports whether the session is known to live now: less than T/2 ago a write
 // was sent that the quorum has answered.
-func (c *Conn) Alive(session int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.clock.alive(session, time.Now())
+func (c *Conn) Alive(session int64) bool { return c.AliveAt(session, time.Now()) }
+
+// AliveAt does the same as Alive for a time that the caller has just read.
+func (c *Conn) AliveAt(session int64, now time.Time) bool {
+	return c.moment.Load().clock.alive(session, now)
+}
+
+// Current reports whether a watch has had no event, and was set on the connection that is
+// up and has the session.
+func (c *Conn) Current(w *Watch, session int64) bool {
+	over, _ := w.Over()
+	m := c.moment.Load()
+	return !over && m.up && m.epoch == w.Epoch && m.clock.session == session
 }
 
 // AliveFor reports whether Alive is true, and will be true for d more without another

@@ -81,6 +81,7 @@ func (c *Conn) setLocked(st State) {
 	c.state = st
 	c.state.Expired = false
 	c.pipe.Store(c.link.pipeOf(c.state))
+	c.keepMomentLocked()
 	if !st.Up {
 		c.watches.drop()
 	}
@@ -110,6 +111,7 @@ func (c *Conn) up(l *link, session int64, timeout time.Duration, sent time.Time)
 	c.setLocked(State{Session: session, Epoch: c.state.Epoch + 1, Up: true, Server: l.server()})
 	if !sent.IsZero() {
 		c.clock.proved(sent, time.Now())
+		c.keepMomentLocked()
 	}
 }
 

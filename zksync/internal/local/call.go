@@ -31,6 +31,8 @@ type Want struct {
 	Within  bool   // the work that makes the call holds the lock: the call enters for an owner, or fails
 	Strict  bool   // fail if permits of another limit are before the call's
 	Handoff int    // how many calls in a row a ticket may serve while others wait elsewhere
+
+	Linger time.Duration // how long the node may stay for the session's next call; 0: not at all
 }
 
 // plain reports whether the caller can't observe which node serves it, so that the
@@ -78,6 +80,7 @@ type Call struct {
 	Ctx   context.Context
 	Terms *Terms
 	Name  Name
+	Quiet bool // nothing tells it from others, and it may be used again once Acquire has returned nil
 
 	// The result, which the caller may read once Acquire has returned.
 	Handle    *Handle // if one was wanted
@@ -86,11 +89,14 @@ type Call struct {
 	Position  int     // in line when it failed; 0: not known
 	Node      string
 
-	group   *group  // to which it belongs while it waits
-	index   int     // in group.calls
-	holder  *Holder // the holder that serves it; nil: not granted
-	err     error   // the error that ended its wait
-	ready   chan struct{}
+	group   *group        // to which it belongs while it waits
+	index   int           // in group.calls
+	holder  *Holder       // the holder that serves it; nil: not granted
+	err     error         // the error that ended its wait
+	ready   chan struct{} // gets a value when the call is answered, if it waited
+	queued  bool          // it was not answered at once; guarded by the lock's mutex
+	woken   *Call         // the next one in Lock.wake
+	own     group         // for newGroup
 	waits   bool          // it is in the line
 	came    int64         // its number among the calls that joined a line: see forbid
 	granted bool          // it has taken its grant
@@ -111,17 +117,65 @@ func (c *Call) Held() string { return c.holder.ticket.e.Node() }
 // Granted reports whether the call has a holder. A call for no permits has none.
 func (c *Call) Granted() bool { return c.holder != nil }
 
+// Recycle clears a Quiet call that was granted.
+func (c *Call) Recycle() { *c = Call{ready: c.ready, news: c.news} }
+
 // group holds the calls that one ticket will serve together: a single call, or
 // readers that share.
 type group struct {
 	*Want  // of the first call
 	calls  []*Call
-	first  [1]*Call // the start of calls, so that a single call needs no further memory
-	ticket *Ticket  // the ticket that will serve it; nil: none yet, or that of the present holder
-	front  bool     // it may stand in ZooKeeper's line
-	adds   bool     // of a permit in front: its node adds to what stands in the line
-	elem   *list.Element
+	first  [1]*Call      // the start of calls, so that a single call needs no further memory
+	ticket *Ticket       // the ticket that will serve it; nil: none yet, or that of the present holder
+	front  bool          // it may stand in ZooKeeper's line
+	adds   bool          // of a permit in front: its node adds to what stands in the line
 	asks   *list.Element // in line.asking
+
+	next, prev *group // in line.waits
+}
+
+// groups is a list of groups that needs no memory of its own. The zero value is empty.
+type groups struct {
+	first, last *group
+	n           int
+}
+
+func (l *groups) add(g *group) {
+	g.prev, g.next = l.last, nil
+	if l.last == nil {
+		l.first = g
+	} else {
+		l.last.next = g
+	}
+	l.last = g
+	l.n++
+}
+
+func (l *groups) remove(g *group) {
+	if g.prev == nil {
+		l.first = g.next
+	} else {
+		g.prev.next = g.next
+	}
+	if g.next == nil {
+		l.last = g.prev
+	} else {
+		g.next.prev = g.prev
+	}
+	g.next, g.prev = nil, nil
+	l.n--
+}
+
+// newGroup returns a group of one call. A call that shares with no other one has the
+// memory for it.
+func newGroup(c *Call) *group {
+	g := &c.own
+	if c.shares() {
+		g = new(group)
+	}
+	*g = group{Want: &c.Want}
+	g.add(c)
+	return g
 }
 
 func (g *group) add(c *Call) {

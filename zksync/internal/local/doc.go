@@ -27,6 +27,8 @@
 //   - A hand-over gives the ticket of a holder to the next group without a turn in
 //     ZooKeeper's line. Its budget bounds how many may follow each other while
 //     somebody waits elsewhere.
+//   - A ticket lingers when it stays in line after its last holder, to serve the next
+//     call of this session that it suits. It leaves as soon as anybody else wants the lock.
 //   - The front consists of the groups that may hold next: the first one, the readers that
 //     follow a reader, or the permits that could be granted together. Only they have
 //     tickets.
@@ -41,6 +43,8 @@
 //   - Each group in front has a ticket, or waits for the holder's. Each ticket on its
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
+//   - A ticket lingers only while no call waits here, no holder holds, and no event has
+//     come on the watches of its node and of the line.
 //   - No call waits while its owner holds. Calls that waited enter with the call of their
 //     owner that is granted. Those that can't hold beside it end once that call has taken
 //     its grant, and go on waiting if it gives the grant back. A holder lasts until the
@@ -60,7 +64,8 @@
 //     for the program once the session shuts down.
 //   - Each deletion is followed until the node is known to be gone, whether a call waits
 //     for that or not.
-//   - A lock is in the table as long as a call, a holder or a goroutine uses it.
+//   - A lock is in the table as long as a call, a holder, a goroutine or a ticket that
+//     lingers uses it.
 //
 // The tests play random programs against the line, and explore small worlds to the
 // end. With ZKSYNC_LONG=1 they explore worlds of three calls, which takes minutes, and

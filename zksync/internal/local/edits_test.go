@@ -94,6 +94,35 @@ var edits = []struct{ rule, file, text, errs string }{
 		`	if c.Within {`, `	if c.Within && c.Try {`},
 	{"an owner unlocks nobody else's level but an anonymous one", "holder.go",
 		`owner != "" && h.owner != "" && h.owner != owner`, `owner != "" && h.owner == "" && h.owner != owner`},
+	{"a ticket lingers while nobody here wants the lock", "linger.go",
+		` || l.held.n > 0 || l.first() != nil {`, ` || l.held.n > 0 {`},
+	{"a ticket lingers if each call that it served wants that", "holder.go",
+		`	h.linger = min(h.linger, w.Linger)
+`, `	h.linger = max(h.linger, w.Linger)
+`},
+	{"a ticket that lingers serves only what it suits", "linger.go",
+		`return t.kind == w.Kind && !w.Handle &&`, `return t.kind == w.Kind &&`},
+	{"a ticket that lingers leaves for a call that it does not suit", "linger.go",
+		`	if !t.suits(g.Want) {
+		l.yield()`, `	if !t.suits(g.Want) {
+		l.resting = nil`},
+	{"the budget bounds the calls that a ticket serves between", "linger.go",
+		`case how == unsure, t.turns >= g.Handoff && !l.nobody(t):`, `case how == unsure:`},
+	{"a lock that others wait for does not linger", "linger.go",
+		`t.renewed || l.first() != nil || l.rests(t)`, `t.renewed || l.rests(t)`},
+	{"the budget bounds the calls that leave no trace", "linger.go",
+		` || t.turns >= h.handoff && !l.nobody(t) {
+		return false`, ` {
+		return false`},
+	{"the budget bounds hand-overs in one step", "release.go",
+		`		t.turns >= min(h.handoff, g.Handoff) && !l.nobody(t) || !l.fit(t) {`, `		!l.fit(t) {`},
+	{"a renewal that fails ends the lingering", "release.go",
+		`		t.renewed = false
+		l.yield()
+		return
+`, `		t.renewed = false
+		return
+`},
 	{"whoever waits is served", "release.go",
 		`		l.place(g)
 	}

@@ -97,6 +97,7 @@ func (l *Lock) Undo(c *Call) {
 	h := c.holder
 	c.holder = nil
 	l.mu.Lock()
+	h.linger = 0 // a call that fails leaves no node
 	if h.shared {
 		h.ticket.pub.leaves(c.Name)
 	}
@@ -127,13 +128,14 @@ func (l *Lock) Undo(c *Call) {
 // ends every wait, and all holders lose the lock with err.
 func (l *Lock) refuse(all bool, err error) deferred {
 	l.mu.Lock()
+	l.line.yield()
 	for _, c := range slices.Backward(l.noted()) {
 		if c.group == nil || !all && c.Must {
 			continue // answered meanwhile, or without an error to return
 		}
 		c.err = err
 		l.line.quit(c)
-		close(c.ready)
+		l.wakes(c)
 	}
 	if all {
 		for _, h := range l.live() {
@@ -145,8 +147,8 @@ func (l *Lock) refuse(all bool, err error) deferred {
 
 // live returns the holders that have not lost the lock.
 func (l *Lock) live() (all []*Holder) {
-	for e := l.line.held.Front(); e != nil; e = e.Next() {
-		if h := e.Value.(*Holder); h.lost == nil {
+	for h := l.line.held.first; h != nil; h = h.next {
+		if h.lost == nil {
 			all = append(all, h)
 		}
 	}
@@ -157,6 +159,9 @@ func (l *Lock) live() (all []*Holder) {
 func (l *Lock) sessionOver() deferred {
 	l.mu.Lock()
 	st, _ := l.t.Conn.State()
+	if t := l.line.resting; t != nil && t.e.Session() != st.Session {
+		l.line.yield()
+	}
 	for _, h := range l.live() {
 		if h.ticket.e.Session() != st.Session {
 			l.line.lose(h, conn.ErrSessionOver)

@@ -64,7 +64,7 @@ func (x *explorer) events() (all []event) {
 			})
 		}
 	}
-	for i := range x.line.held.Len() {
+	for i := range x.line.held.n {
 		all = append(all, func(x *explorer) { x.giveBack(x.holderAt(i)) })
 	}
 	if x.unaccepted() != nil {
@@ -105,6 +105,9 @@ func (x *explorer) events() (all []event) {
 			x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return n.ticket == t })
 		})
 	}
+	if x.resting != nil {
+		all = append(all, func(x *explorer) { x.yield() })
+	}
 	for i := range x.coming {
 		all = append(all, func(x *explorer) { x.arrives(x.coming[i]) })
 	}
@@ -118,11 +121,11 @@ func (x *explorer) events() (all []event) {
 }
 
 func (w *world) holderAt(i int) *Holder {
-	e := w.line.held.Front()
+	h := w.line.held.first
 	for range i {
-		e = e.Next()
+		h = h.next
 	}
-	return e.Value.(*Holder)
+	return h
 }
 
 func (x *explorer) permits() bool { return x.wantsPermits }
@@ -210,7 +213,7 @@ func (k *keyWriter) name(x *explorer, t *Ticket) int {
 	}
 	k.names = append(k.names, t)
 	k.add('<', int(t.kind), int(t.weight), bit(t.try), bit(t.moving), bit(t.renewed), bit(t.renewed && t.alone), bit(t.seen),
-		t.turns, bit(t.holder != nil), x.count[t], x.most[t])
+		bit(t.used), bit(t.rested), bit(x.keen[t]), t.turns, bit(t.holder != nil), x.count[t], x.most[t])
 	return len(k.names)
 }
 
@@ -225,9 +228,12 @@ func (k *keyWriter) write(x *explorer) {
 			k.add(' ', slices.Index(x.calls, c))
 		}
 	}
-	for i := range x.line.held.Len() {
+	for i := range x.line.held.n {
 		h := x.holderAt(i)
-		k.add('(', int(h.kind), len(h.owner), bit(h.accepted), bit(h.shared), h.handoff, int(h.levels), h.handles, h.entering, bit(h.lost != nil), k.name(x, h.ticket))
+		k.add('(', int(h.kind), len(h.owner), bit(h.shared), bit(h.known), bit(h.accepted), h.handoff, int(h.linger), int(h.levels), h.handles, h.entering, bit(h.lost != nil), k.name(x, h.ticket))
+	}
+	if x.resting != nil {
+		k.add('=', k.name(x, x.resting))
 	}
 	for _, t := range x.leaving {
 		k.add('-', k.name(x, t))
@@ -237,7 +243,7 @@ func (k *keyWriter) write(x *explorer) {
 	}
 	for _, c := range x.coming {
 		k.add('>', slices.Index(x.calls, c), x.line.live)
-		for i := range x.line.held.Len() {
+		for i := range x.line.held.n {
 			if x.holderAt(i) == c.into {
 				k.add('@', i)
 			}
@@ -310,7 +316,7 @@ func (x *explorer) clone() *explorer {
 		for _, k := range g.calls {
 			c2.add(call(k))
 		}
-		c2.elem = l.waits.PushBack(c2)
+		l.waits.add(c2)
 	}
 	for owner, all := range o.asking {
 		for e := all.Front(); e != nil; e = e.Next() {
@@ -320,11 +326,10 @@ func (x *explorer) clone() *explorer {
 		}
 	}
 	l.edge, l.tail = groups.of(o.edge), groups.of(o.tail)
-	for e := o.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := o.held.first; h != nil; h = h.next {
 		c2 := holders.add(h)
 		c2.ticket = ticket(h.ticket)
-		c2.elem = l.held.PushBack(c2)
+		l.held.add(c2)
 		if c2.owner != "" {
 			if l.owners == nil {
 				l.owners = map[string][]*Holder{}
@@ -346,6 +351,7 @@ func (x *explorer) clone() *explorer {
 	for _, n := range x.nodes {
 		y.nodes = append(y.nodes, &node{ticket: ticket(n.ticket), kind: n.kind, weight: n.weight, after: ticket(n.after)})
 	}
+	l.resting = ticket(o.resting)
 	for _, t := range x.leaving {
 		y.leaving = append(y.leaving, ticket(t))
 	}
@@ -375,6 +381,9 @@ func (x *explorer) clone() *explorer {
 		if n := x.most[t]; n != 0 {
 			y.most[c] = n
 		}
+		if x.keen[t] {
+			y.keen[c] = true
+		}
 		if x.again[t] {
 			y.again[c] = true
 		}
@@ -392,6 +401,8 @@ var lockWants = []Want{
 	{Kind: Write, Owner: "a", Handoff: 1},
 	{Kind: Write, Owner: "a", Handle: true, Handoff: 1},
 	{Kind: Read, Owner: "a", Handoff: 1},
+	{Kind: Write, Handoff: 1, Linger: 1},
+	{Kind: Read, Handoff: 1, Linger: 1},
 }
 
 var permitWants = []Want{

@@ -11,12 +11,12 @@ func (l *line) turn(t *Ticket) (again bool) {
 	if again {
 		return true
 	}
-	if !t.moving {
-		t.renewed = false // for nobody any more
-		return false
-	}
 	if t.renewed && t.alone {
 		t.turns = 0
+	}
+	if !t.moving {
+		t.renewed = false // it lingers, or was renewed for nobody any more
+		return false
 	}
 	l.grant(t)
 	l.settle()
@@ -31,8 +31,8 @@ func (l *line) contradicted(t *Ticket) *Holder {
 		}
 		return nil
 	}
-	for e := l.held.Front(); e != nil && t.kind.Alone() && l.live > 0; e = e.Next() {
-		if h := e.Value.(*Holder); h.lost == nil && h.ticket != t {
+	for h := l.held.first; h != nil && t.kind.Alone() && l.live > 0; h = h.next {
+		if h.lost == nil && h.ticket != t {
 			return h
 		}
 	}
@@ -56,7 +56,7 @@ func (l *line) grant(t *Ticket) {
 		c.group = nil
 		l.admit(h, c)
 	}
-	t.used = true
+	t.used, t.rested = true, false
 	if h.owner != "" {
 		l.gather(h)
 	}
@@ -65,22 +65,18 @@ func (l *line) grant(t *Ticket) {
 // admit adds a call to a holder and answers the call.
 func (l *line) admit(h *Holder, c *Call) {
 	h.admit(&c.Want)
+	h.known = true
 	c.holder = h
 	l.answer(c)
 }
 
 // newHolder makes a holder with a ticket for a call and the calls of its group.
 func (l *line) newHolder(t *Ticket, c *Call) *Holder {
-	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, first: c}
-	t.holder = h
-	h.elem = l.held.PushBack(h)
-	l.live++
-	switch {
-	case h.kind.Alone():
-		l.single = h
-	case h.shared:
-		l.joined = h
+	h := &Holder{ticket: t, kind: c.Kind, owner: c.Owner, shared: c.shares(), handoff: c.Handoff, linger: c.Linger, first: c}
+	if c.Quiet {
+		h.first = nobody
 	}
+	l.seat(h)
 	if h.owner != "" {
 		if l.owners == nil {
 			l.owners = make(map[string][]*Holder)
@@ -90,9 +86,22 @@ func (l *line) newHolder(t *Ticket, c *Call) *Holder {
 	return h
 }
 
+// seat adds a holder to the line.
+func (l *line) seat(h *Holder) {
+	h.ticket.holder = h
+	l.held.add(h)
+	l.live++
+	switch {
+	case h.kind.Alone():
+		l.single = h
+	case h.shared:
+		l.joined = h
+	}
+}
+
 // discard removes a holder from the line.
 func (l *line) discard(h *Holder) {
-	l.held.Remove(h.elem)
+	l.held.remove(h)
 	if h.lost == nil {
 		l.live--
 	} else {

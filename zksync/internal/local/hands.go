@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
@@ -46,6 +45,9 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	own := t.lease.Own()
 	t.rest()
+	if err == nil && t.rested && lease.Asked() {
+		err = queue.ErrNotAlone // somebody has asked for the lock
+	}
 	if !t.left && !errors.Is(err, queue.ErrNotAlone) {
 		t.rel.is(err) // else the deletion has the answer
 		t.rel = nil
@@ -57,6 +59,9 @@ func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	case err == nil:
 		if t.lease = lease; lease.Own() != own {
 			l.todo.rest = append(l.todo.rest, func() { l.follow(t, lease) })
+		}
+		if l.line.resting == t {
+			l.heed(t)
 		}
 		l.turn(t)
 	case errors.Is(err, queue.ErrNotAlone):
@@ -92,6 +97,7 @@ func (l *Lock) leave(t *Ticket) {
 		return
 	}
 	t.left = true
+	t.stay.stop()
 	l.t.expect()
 	if l.behind {
 		t.after = l.newest
@@ -143,20 +149,44 @@ func (l *Lock) answer(c *Call) {
 	if h := c.holder; h != nil {
 		l.granted(c, h)
 	}
-	close(c.ready)
+	l.wakes(c)
+}
+
+// wakes ends the wait of a call once the mutex is free. A call that has not begun to wait
+// sees the answer by itself.
+func (l *Lock) wakes(c *Call) {
+	if !c.queued {
+		return
+	}
+	if c.woken = nil; l.wake == nil {
+		l.wake = c
+	} else {
+		l.lastWake.woken = c
+	}
+	l.lastWake = c
+}
+
+// wakeAll sends the answers. Each call may be used for something else as soon as it has
+// its own.
+func wakeAll(c *Call) {
+	for c != nil {
+		next := c.woken
+		c.ready <- struct{}{} // has room, since a call is answered once
+		c = next
+	}
 }
 
 // granted completes the grant of a call: counters, traces and the handle.
 func (l *Lock) granted(c *Call, h *Holder) {
 	if h.start.IsZero() {
-		h.start = time.Now()
+		h.start = l.time()
 	}
-	if l.line.held.Len() > l.counted {
+	if l.line.held.n > l.held {
 		l.count() // before the call returns
 	}
 	if !c.enters {
 		l.t.Acquired.Add(1)
-		if c.Handed = h.ticket.used; c.Handed {
+		if c.Handed = h.ticket.used && !h.ticket.rested; c.Handed {
 			l.t.Handoffs.Add(1)
 		}
 	}

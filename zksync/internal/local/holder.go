@@ -1,7 +1,6 @@
 package local
 
 import (
-	"container/list"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
@@ -13,16 +12,18 @@ type Holder struct {
 	ticket  *Ticket
 	kind    Kind
 	owner   string
-	shared  bool  // readers without an owner share it
-	handoff int   // the hand-over budget of the call that began it
-	levels  int64 // taken without a handle: calls, or permits
+	shared  bool          // readers without an owner share it
+	handoff int           // the hand-over budget of the call that began it
+	linger  time.Duration // how long the ticket may linger: the least that a call of it wants
+	levels  int64         // taken without a handle: calls, or permits
 	handles int
 	// Calls that waited when their owner's was granted, and need a request to enter.
-	entering int
-	accepted bool // a call has taken its grant: the owner knows that it holds
-	lost     error
-	taken    bool // of a permit: its call has returned, so that its levels may be given back
-	elem     *list.Element
+	entering   int
+	accepted   bool // a call has taken its grant: the owner knows that it holds
+	lost       error
+	known      bool    // a call has a reference to it
+	taken      bool    // of a permit: its call has returned, so that its levels may be given back
+	next, prev *Holder // in line.held
 
 	// The lock's data about the holder, guarded by the lock's mutex.
 	first   *Call // the call that began it
@@ -31,6 +32,38 @@ type Holder struct {
 	guard   *conn.Guard // not nil while there are handles
 	looked  []bool      // for each node: a goroutine or a callback watches it; nil before the first handle
 	revoked bool        // the lock was asked back
+}
+
+// holders is a list of holders that needs no memory of its own. The zero value is empty.
+type holders struct {
+	first, last *Holder
+	n           int
+}
+
+func (l *holders) add(h *Holder) {
+	h.prev, h.next = l.last, nil
+	if l.last == nil {
+		l.first = h
+	} else {
+		l.last.next = h
+	}
+	l.last = h
+	l.n++
+}
+
+func (l *holders) remove(h *Holder) {
+	if h.prev == nil {
+		l.first = h.next
+	} else {
+		h.prev.next = h.next
+	}
+	if h.next == nil {
+		l.last = h.prev
+	} else {
+		h.next.prev = h.prev
+	}
+	h.next, h.prev = nil, nil
+	l.n--
 }
 
 // over reports whether everything has been given back, and nobody is on its way in.
@@ -48,5 +81,6 @@ func (h *Holder) admit(w *Want) {
 		h.ticket.seen = true
 		return
 	}
+	h.linger = min(h.linger, w.Linger)
 	h.levels += w.size()
 }

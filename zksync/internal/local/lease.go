@@ -27,23 +27,26 @@ func (l *Lock) watch(t *Ticket) {
 }
 
 // follow ends the holder of a ticket when a watch of its lease reports that a node was
-// deleted.
+// deleted. If the ticket lingers, any event ends that: the deletion, a request for the
+// lock, and the loss of the connection.
 func (l *Lock) follow(t *Ticket, lease queue.Lease) {
 	for _, w := range lease.Watches() {
 		l.t.Conn.After(w, func() {
-			if _, deleted := w.Over(); !deleted {
-				return
-			}
+			_, deleted := w.Over()
 			l.mu.Lock()
-			if h := t.holder; h != nil && t.lease.Own() == lease.Own() {
+			switch h := t.holder; {
+			case t.lease.Own() != lease.Own():
+			case h != nil && deleted:
 				l.line.lose(h, conn.ErrNodeGone)
+			case l.line.resting == t:
+				l.line.yield()
 			}
 			l.finish()
 		})
 	}
 }
 
-func (l *Lock) fit(t *Ticket) bool { return t.e.Fit(t.lease) }
+func (l *Lock) fit(t *Ticket) bool { return t.e.FitAt(t.lease, l.time()) }
 
 func (l *Lock) alone(t *Ticket) bool {
 	return t.kind == Permit && l.crowd.nobody(l.t.Conn.Timeout()) || t.e.Alone(t.lease)

@@ -16,6 +16,7 @@ type hands interface {
 	watch(t *Ticket)             // watch the node, as a hand-over requires
 	fit(t *Ticket) bool          // t may serve another holder at this moment
 	alone(t *Ticket) bool        // nobody outside this line is known to wait
+	rests(t *Ticket) rest        // whether t, which serves nobody, may stay
 	answer(c *Call)              // end the wait of c
 	serves(t *Ticket, g *group)  // record that t will serve g, and nobody else
 	lost(h *Holder)              // end the handles of h, which has lost the lock
@@ -37,14 +38,14 @@ const maxStanding = 256
 type line struct {
 	hands
 
-	waits list.List // of *group, in order
-	edge  *group    // the last group in front; those in front may stand in ZooKeeper's line
-	sum   int64     // the weights of the permits in front whose nodes add to the line
-	stood int       // the number of these permits
-	tail  *group    // the readers that the next reader joins
-	count int       // the number of waiting calls
+	waits groups // in order
+	edge  *group // the last group in front; those in front may stand in ZooKeeper's line
+	sum   int64  // the weights of the permits in front whose nodes add to the line
+	stood int    // the number of these permits
+	tail  *group // the readers that the next reader joins
+	count int    // the number of waiting calls
 
-	held   list.List             // of *Holder, the oldest first, including lost ones that still have levels
+	held   holders               // the oldest first, including lost ones that still have levels
 	live   int                   // the number of those in held that are not lost
 	single *Holder               // the one in held that holds alone, or did so until its loss and keeps its place
 	joined *Holder               // the newest in held that readers share
@@ -53,24 +54,17 @@ type line struct {
 	owed   int                   // the number of those in held that are lost
 	moving int                   // tickets on their way to a turn
 
+	resting *Ticket // it lingers: nobody holds or waits, and no other ticket is on its way
+
 	tickets int64 // the number of tickets made
 }
 
 func (l *line) first() *group {
-	if e := l.waits.Front(); e != nil {
-		return e.Value.(*group)
-	}
-	return nil
+	return l.waits.first
 }
 
 // before returns the number of calls that wait before a group.
 func (l *line) before(g *group) (n int) {
-	if l.count == l.waits.Len() { // each group has one call
-		for e := l.waits.Front(); e != g.elem; e = e.Next() {
-			n++
-		}
-		return n
-	}
 	for o := l.first(); o != g; o = l.next(o) {
 		n += len(o.calls)
 	}
@@ -81,10 +75,7 @@ func (l *line) next(g *group) *group {
 	if g == nil {
 		return l.first()
 	}
-	if e := g.elem.Next(); e != nil {
-		return e.Value.(*group)
-	}
-	return nil
+	return g.next
 }
 
 // join adds a call whose owner does not hold to the line, which grants it, refuses it, or
@@ -107,9 +98,8 @@ func (l *line) join(c *Call) error {
 		l.settle()
 		return nil
 	}
-	g := &group{Want: &c.Want}
-	g.add(c)
-	g.elem = l.waits.PushBack(g)
+	g := newGroup(c)
+	l.waits.add(g)
 	l.waitsFor(g)
 	switch {
 	case c.shares():
@@ -200,6 +190,9 @@ func (l *line) place(g *group) {
 		l.watch(h.ticket)
 		return
 	}
+	if l.retake(g) {
+		return
+	}
 	if h := l.joinable(g.Want); h != nil {
 		l.assign(h.ticket, g)
 		if l.fit(h.ticket) {
@@ -221,7 +214,7 @@ func (l *line) place(g *group) {
 // when h ends.
 func (l *line) passes(h *Holder, g *group) bool {
 	// The ticket of a writer can't be lent while its own readers go on.
-	return l.held.Len() == 1 && h.ticket.lends(h, g.Want)
+	return l.held.n == 1 && h.ticket.lends(h, g.Want)
 }
 
 func (l *line) assign(t *Ticket, g *group) {
@@ -259,10 +252,7 @@ func (l *line) drop(t *Ticket) {
 // remove removes a group from the line.
 func (l *line) remove(g *group) {
 	if l.edge == g {
-		l.edge = nil
-		if e := g.elem.Prev(); e != nil {
-			l.edge = e.Value.(*group)
-		}
+		l.edge = g.prev
 	}
 	l.adds(g, false)
 	l.waitsNoMore(g)
@@ -271,7 +261,7 @@ func (l *line) remove(g *group) {
 	}
 	g.front = false
 	l.count -= len(g.calls)
-	l.waits.Remove(g.elem)
+	l.waits.remove(g)
 }
 
 func (l *line) answerAll(g *group) {

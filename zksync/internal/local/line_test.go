@@ -22,6 +22,15 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 			}
 			want.Within = false
 		}
+		if r.IntN(2) == 0 && !permits {
+			want.Linger = 1
+		}
+		if w.lonely {
+			if (l.first() != nil || l.held.n > 0) && r.IntN(8) > 0 {
+				return
+			}
+			want.Linger, want.Kind, want.Handle = 1, []Kind{want.Kind, Write}[r.IntN(2)], r.IntN(16) == 0
+		}
 		if want.Owner = owners[r.IntN(len(owners))]; permits {
 			want.Owner = ""
 		}
@@ -35,14 +44,14 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 				w.calls = slices.DeleteFunc(w.calls, func(o *Call) bool { return o == c })
 			}
 		}
-	case n == 2 && l.held.Len() > 0: // a level or a handle is given back
-		at := r.IntN(l.held.Len())
-		e := l.held.Front()
+	case n == 2 && l.held.n > 0: // a level or a handle is given back
+		at := r.IntN(l.held.n)
+		h := l.held.first
 		for range at {
-			e = e.Next()
+			h = h.next
 		}
-		w.giveBack(e.Value.(*Holder))
-	case n == 3 && !calm: // somebody else comes
+		w.giveBack(h)
+	case n == 3 && !calm && (!w.lonely || r.IntN(8) == 0): // somebody else comes
 		o := &node{kind: Kind(1 + r.IntN(3))}
 		if permits {
 			o.kind, o.weight = Permit, 1+r.Int64N(worldLimit)
@@ -77,6 +86,8 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		}
 	case n == 10 && !calm && r.IntN(8) == 0:
 		w.forbids(owners[r.IntN(len(owners))])
+	case n == 11 && (calm || r.IntN(3) == 0 && !w.lonely): // what lingers is disturbed, or its time is over
+		w.yield()
 	case n == 8:
 		for i := range w.nodes {
 			if w.comesTo(i) {
@@ -97,6 +108,7 @@ func play(seed uint64, states *[]string) (w *world, bad string) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w = newWorld(r.IntN)
 	permits := seed%2 == 1
+	w.lonely = seed%8 == 0
 	for i := 0; i < 150 || !w.idle(); i++ { // at first; then nobody new comes, and all get it and give it back
 		before := ""
 		if states != nil {

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"sync"
+	"time"
 )
 
 // Lock is shared by all values for one name on one session. It has the line, guarded by
@@ -25,13 +26,17 @@ type Lock struct {
 
 	mu      sync.Mutex
 	line    line          // guarded by mu
-	counted int           // guarded by mu; holders that refs and the table's Held count
+	counted int           // guarded by mu; holders, and the ticket that lingers, that refs counts
+	held    int           // guarded by mu; holders that the table's Held counts
 	behind  bool          // guarded by mu; a ticket that leaves now waits until newest stands in line
 	newest  *Ticket       // guarded by mu; the ticket made last
 	there   chan struct{} // guarded by mu; closed once a permit's node has been made; nil: no call for permits yet
 	crowd   crowd         // guarded by mu
+	now     time.Time     // guarded by mu; the time, if the caller has read it; else zero
 	ending  *Ticket       // guarded by mu; the ticket of the holder that is ending
 	todo    deferred      // guarded by mu; runs once mu is free
+
+	wake, lastWake *Call // guarded by mu; the calls that have their answers, linked by woken
 }
 
 // deferred holds work that must wait until Lock.mu is free, because it calls functions
@@ -53,11 +58,22 @@ func (d deferred) run() {
 
 // finish counts the holders, releases the mutex and runs the deferred work.
 func (l *Lock) finish() {
-	if l.line.held.Len() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
+	if l.line.held.n == l.held && l.line.users() == l.counted && l.todo.ends == nil && l.todo.rest == nil {
+		wake := l.wake
+		l.wake = nil
 		l.mu.Unlock()
+		wakeAll(wake)
 		return
 	}
 	l.settle()
+}
+
+// time returns the time, which the caller may have read before.
+func (l *Lock) time() time.Time {
+	if l.now.IsZero() {
+		return time.Now()
+	}
+	return l.now
 }
 
 // settle is not inlined, which keeps the stack of waiting goroutines small.
@@ -70,21 +86,36 @@ func (l *Lock) unlock() deferred {
 	d := l.todo
 	l.todo = deferred{}
 	change := l.count()
+	wake := l.wake
+	l.wake = nil
 	l.mu.Unlock()
+	wakeAll(wake)
 	for ; change < 0; change++ {
 		l.Leave()
 	}
 	return d
 }
 
-// count counts the holders that have come or gone since the last time, and those that
-// have come as users of the lock. It returns the change of their number.
-func (l *Lock) count() (change int) {
-	if change = l.line.held.Len() - l.counted; change != 0 {
-		l.counted += change
-		l.t.Held.Add(int64(change))
-		l.ref(max(change, 0))
+// users returns the number of those in the line that count as users of the lock: the
+// holders, and the ticket that lingers.
+func (l *line) users() int {
+	if l.resting != nil {
+		return l.held.n + 1
 	}
+	return l.held.n
+}
+
+// count counts the holders that have come or gone since the last time, and those that
+// have come as users of the lock. It returns the change of the number of users.
+func (l *Lock) count() (change int) {
+	if held := l.line.held.n - l.held; held != 0 {
+		l.held += held
+		l.t.Held.Add(int64(held))
+	}
+	if change = l.line.users() - l.counted; change > 0 {
+		l.ref(change)
+	}
+	l.counted += change
 	return change
 }
 
@@ -137,8 +168,15 @@ func (l *Lock) join(c *Call) error {
 	if l.t.Peers && c.news == nil {
 		c.news = make(chan struct{}, 1)
 	}
-	c.ready, c.granted, c.Handed, c.enters, c.err, c.holder, c.into = make(chan struct{}), false, false, false, nil, nil, nil
+	if c.ready == nil {
+		c.ready = make(chan struct{}, 1)
+	}
+	c.queued, c.granted, c.Handed, c.enters, c.err, c.holder, c.into = false, false, false, false, nil, nil, nil
+	if c.Terms.Parts != nil {
+		l.t.makeWay(c)
+	}
 	l.mu.Lock()
+	l.makeWay(c)
 	for err := l.admits(c); err != nil; err = l.admits(c) {
 		l.mu.Unlock()
 		if k, other := err.(*conflict); !other {
@@ -173,8 +211,8 @@ func (l *Lock) aheadOf(c *Call) *Holder {
 	if l.line.single != nil || !c.Kind.Alone() {
 		return l.line.single
 	}
-	for e := l.line.held.Front(); e != nil; e = e.Next() {
-		if h := e.Value.(*Holder); h.lost == nil {
+	for h := l.line.held.first; h != nil; h = h.next {
+		if h.lost == nil {
 			return h
 		}
 	}
@@ -183,7 +221,7 @@ func (l *Lock) aheadOf(c *Call) *Holder {
 
 // waits records that the call waits in the line.
 func (l *Lock) waits(c *Call, ahead *Holder) {
-	c.waits = true
+	c.waits, c.queued = true, true
 	if ahead != nil {
 		c.ahead, c.Contended, c.peer = ahead, true, ownSession
 	} else if t := c.group.ticket; t != nil && t.peer != nil {
@@ -273,5 +311,5 @@ func (l *Lock) nothing(terms *Terms) error {
 // idle reports whether no call waits for the lock and no holder has it. Nodes may still
 // have to be deleted.
 func (l *Lock) idle() bool {
-	return l.line.first() == nil && l.line.held.Len() == 0 && l.line.moving == 0
+	return l.line.first() == nil && l.line.held.n == 0 && l.line.moving == 0
 }

@@ -32,7 +32,7 @@ func (l *Lock) again(c *Call, h *Holder) error {
 //go:noinline
 func (l *Lock) comes(c *Call) error {
 	h := c.into
-	c.into, c.ready = nil, make(chan struct{})
+	c.into, c.queued = nil, false
 	err := l.again(c, h)
 	l.entered(h)
 	return err

@@ -54,10 +54,11 @@ func (c *conflict) Unwrap() error { return c.error }
 func (c *conflict) settles() bool {
 	l := c.with
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.finish()
 	if !l.idle() {
 		return false
 	}
+	l.line.yield()
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
 	l.bound = false

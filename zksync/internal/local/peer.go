@@ -132,8 +132,7 @@ func (l *Lock) notify(t *Ticket) {
 // wake all of them each time.
 func (l *Lock) notifyBehind(t *Ticket) {
 	n := l.line.count
-	for e := l.line.waits.Back(); e != nil; e = e.Prev() {
-		g := e.Value.(*group)
+	for g := l.line.waits.last; g != nil; g = g.prev {
 		n -= len(g.calls)
 		news := false
 		for _, c := range g.calls {

@@ -87,8 +87,10 @@ func (p *published) later(d time.Duration) {
 	}
 }
 
-// inUse reports whether the ticket serves a call or a holder.
-func (t *Ticket) inUse() bool { return t.moving || t.holder != nil }
+// inUse reports whether the ticket serves a call or a holder, or lingers.
+func (p *published) inUse() bool {
+	return p.t.moving || p.t.holder != nil || p.l.line.resting == p.t
+}
 
 // check rewrites the nodes if they name a call that the ticket does not serve.
 func (p *published) check() {
@@ -114,8 +116,11 @@ func (p *published) check() {
 		l.lose(h, err)
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.finish()
 	p.checks = false
+	if gone(err) && l.line.resting == t {
+		l.line.yield()
+	}
 	p.checkAgain(waits, changes, again, err)
 }
 
@@ -124,7 +129,7 @@ func (p *published) check() {
 func (p *published) claim() bool {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
-	if !p.t.inUse() {
+	if !p.inUse() {
 		p.checks = false
 		return false
 	}
@@ -137,7 +142,7 @@ func (p *published) claim() bool {
 // error.
 func (p *published) checkAgain(waited bool, changes int, again time.Duration, err error) {
 	switch {
-	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.t.inUse():
+	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.inUse():
 	case waited:
 		p.later(nameDelay)
 	case p.changes != changes:
@@ -175,11 +180,11 @@ func (p *published) write(now served, h *Holder) (again time.Duration, err error
 // unwatch removes the watches from the lease of a holder's ticket, and returns them and
 // the number of times that a part of the ticket was given back.
 func (p *published) unwatch(h *Holder) (watched queue.Lease, shrunk int) {
-	if h == nil {
-		return watched, 0
-	}
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
+	if h == nil && p.l.line.resting != p.t {
+		return watched, 0
+	}
 	watched = p.t.lease
 	p.t.lease = p.t.lease.With(queue.Lease{})
 	return watched, p.t.shrunk
@@ -209,7 +214,10 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease, shrunk int) error
 	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk {
 		t.lease = t.lease.With(lease)
 	}
-	l.mu.Unlock()
+	if l.line.resting == t && lease.Asked() {
+		l.line.yield() // it was asked back before the new watch was set
+	}
+	l.finish()
 	l.follow(t, lease)
 	return nil
 }

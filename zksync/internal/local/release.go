@@ -15,10 +15,33 @@ func (l *line) end(h *Holder) bool {
 	default:
 		if g, now := l.heir(h); g != nil {
 			l.handOver(h, g, now)
-		} else {
+		} else if !l.lingers(h) {
 			l.leave(t)
 		}
 	}
+	l.settle()
+	return true
+}
+
+// lone reports whether h is the only holder, lives, and has nothing but levels of nobody.
+func (l *line) lone(h *Holder) bool {
+	return l.held.n == 1 && h.owner == "" && h.handles == 0 && h.entering == 0 && h.lost == nil
+}
+
+// pass does the same as end for the last level of a lone holder, if the lock can be handed
+// over at once. Otherwise it does nothing and returns false.
+func (l *line) pass(h *Holder) bool {
+	t, g := h.ticket, l.first()
+	if g == nil || l.moving > 0 || g.ticket != nil || !h.kind.Alone() || !t.lends(h, g.Want) ||
+		t.turns >= min(h.handoff, g.Handoff) && !l.nobody(t) || !l.fit(t) {
+		return false
+	}
+	h.levels = 0
+	l.discard(h)
+	t.holder = nil
+	t.turns++
+	l.assign(t, g)
+	l.grant(t)
 	l.settle()
 	return true
 }
@@ -29,7 +52,7 @@ func (l *line) end(h *Holder) bool {
 func (l *line) heir(h *Holder) (heir *group, now bool) {
 	g := l.first()
 	if h.kind != Permit {
-		if g != nil && l.moving == 0 && l.held.Len() == 0 && h.kind.Alone() && h.ticket.lends(h, g.Want) {
+		if g != nil && l.moving == 0 && l.held.n == 0 && h.kind.Alone() && h.ticket.lends(h, g.Want) {
 			return g, false
 		}
 		return nil, false
@@ -177,6 +200,11 @@ func (l *line) quit(c *Call) {
 // group, the calls end with err. If it was to be renewed for them, or if err is nil, they
 // get another ticket, which stands in line before this one leaves.
 func (l *line) failed(t *Ticket, err error) {
+	if l.resting == t {
+		t.renewed = false
+		l.yield()
+		return
+	}
 	if !t.moving {
 		t.renewed = false // for nobody any more, or it has left
 		return
@@ -220,8 +248,7 @@ func (l *line) pays(ok func(Kind) bool, owner string) (paid *Holder) {
 		}
 		return h.kind == Permit // a newer one
 	}
-	for e := l.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := l.held.first; h != nil; h = h.next {
 		if h.levels == 0 || h.kind == Permit && !h.taken || !ok(h.kind) || h.others(owner) {
 			continue
 		}

@@ -132,6 +132,7 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 	err := t.e.Stand(ctx)
 	l.mu.Lock()
 	t.rest()
+	t.waited = t.peer != nil
 	switch {
 	case t.left:
 		l.remove(t)

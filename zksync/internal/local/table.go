@@ -182,6 +182,14 @@ func (t *Table) Find(name string) *Lock {
 	return l
 }
 
+// Lookup returns the lock, or nil if it is not in use. The caller does not count as a user
+// and may call only Take and Give.
+func (t *Table) Lookup(name string) *Lock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.locks[name]
+}
+
 // ref counts n more users. The caller must be counted itself: a lock without users has
 // left the table, and another one may have taken its place.
 func (l *Lock) ref(n int) {

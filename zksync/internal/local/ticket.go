@@ -26,14 +26,18 @@ type Ticket struct {
 	alone   bool    // the renewal succeeds only if nobody else is in line
 	turns   int     // hand-overs since the last time that nobody else was known to wait
 	used    bool    // it has served a call
+	rested  bool    // it has lingered since its last holder
 	seen    bool    // a caller has seen its fence, or a renewal failed: it serves nobody else
 
 	// The lock's data about the ticket, guarded by the lock's mutex.
 	e      *queue.Entry
 	pub    *published
-	lease  queue.Lease             // for hand-overs, once a call waits for one
-	arming bool                    // the lease's watch is being set
-	peer   *Peer                   // the node that it waits for, if known
+	lease  queue.Lease // for hand-overs, once a call waits for one
+	arming bool        // the lease's watch is being set
+	peer   *Peer       // the node that it waits for, if known
+	waited bool        // it had to wait for its turn in ZooKeeper's line
+	stay   staying
+	quick  *quick                  // the holder for calls that leave no trace; nil: none yet
 	cancel context.CancelCauseFunc // ends the request that moves it; nil: none is under way
 	shrunk int                     // how many times its node was to be replaced by a smaller one
 	left   bool                    // its node is to be deleted

@@ -40,8 +40,7 @@ func (l *Lock) Unlock(read bool, owner string, by Name) (b Back, err error) {
 // unpaid returns why there is no level to end.
 func (l *Lock) unpaid(side func(Kind) bool, owner string) error {
 	err := ErrUnlocked
-	for e := l.line.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := l.line.held.first; h != nil; h = h.next {
 		switch {
 		case !side(h.kind):
 		case h.others(owner):
@@ -78,8 +77,8 @@ func (l *Lock) GiveBack(n int64) (all []Back, err error) {
 
 // loose returns the number of permits that may be given back.
 func (l *Lock) loose() (sum int64) {
-	for e := l.line.held.Front(); e != nil; e = e.Next() {
-		if h := e.Value.(*Holder); h.kind == Permit && h.taken {
+	for h := l.line.held.first; h != nil; h = h.next {
+		if h.kind == Permit && h.taken {
 			sum += h.levels
 		}
 	}
@@ -139,11 +138,14 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	l.ending = t
 	l.line.end(h)
 	l.ending = nil
+	if l.line.resting == t {
+		l.rested(t, h.linger)
+	}
 	switch {
 	case h.lost != nil:
 	case t.left:
 		l.gives(t, h.first, &b)
-	default: // renewed, or handed over at once
+	default: // renewed, lingering, or handed over at once
 		b.Deletion = t.rel
 	}
 	return b

@@ -43,8 +43,8 @@ func (w *world) waiting(g *group) {
 
 // unaccepted returns an owner's holder whose grant no call has taken yet, or nil.
 func (w *world) unaccepted() *Holder {
-	for e := w.line.held.Front(); e != nil; e = e.Next() {
-		if h := e.Value.(*Holder); h.owner != "" && !h.accepted && h.levels+int64(h.handles) > 0 {
+	for h := w.line.held.first; h != nil; h = h.next {
+		if h.owner != "" && !h.accepted && h.levels+int64(h.handles) > 0 {
 			return h
 		}
 	}
@@ -132,6 +132,9 @@ func (w *world) giveBack(h *Holder) {
 		w.end(h)
 		return
 	}
+	if h.levels == 1 && h.kind != Permit && w.lone(h) && w.choose(2) == 0 && (w.pass(h) || !h.known && w.lull(h)) {
+		return
+	}
 	if h.levels == 0 {
 		return // nothing but calls that are on their way in
 	}
@@ -164,8 +167,7 @@ func (w *world) fairlyPaid(paid *Holder, side func(Kind) bool, owner string) {
 		return
 	}
 	newer := false
-	for e := w.line.held.Back(); e != nil; e = e.Prev() {
-		h := e.Value.(*Holder)
+	for h := w.line.held.last; h != nil; h = h.prev {
 		if h.levels == 0 || !side(h.kind) {
 			continue
 		}

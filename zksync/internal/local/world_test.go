@@ -28,9 +28,11 @@ type world struct {
 	most         map[*Ticket]int  // the largest budget of those it served
 	event        int              // counts what has happened
 	last         map[*Ticket]int  // the event of its last hand-over
+	keen         map[*Ticket]bool // every call that it served last wants it to linger
 	handed       int
 	bad          string
 	wantsPermits bool
+	lonely       bool // calls seldom meet, so that tickets linger
 }
 
 // node is a node in line; without a ticket it is somebody else's.
@@ -45,7 +47,7 @@ const worldLimit = 3
 
 func newWorld(choose func(n int) int) *world {
 	w := &world{choose: choose, mustbe: map[*Ticket]bool{}, back: map[*Call]bool{}, again: map[*Ticket]bool{}, answered: map[*Call]int{}, forbidden: "-",
-		count: map[*Ticket]int{}, most: map[*Ticket]int{}, last: map[*Ticket]int{}}
+		count: map[*Ticket]int{}, most: map[*Ticket]int{}, last: map[*Ticket]int{}, keen: map[*Ticket]bool{}}
 	w.line = &line{hands: w}
 	return w
 }
@@ -109,6 +111,20 @@ func (w *world) alone(t *Ticket) bool {
 	return true
 }
 
+// rests lets a ticket stay even if others have come, since it may not have heard of them.
+func (w *world) rests(t *Ticket) rest {
+	if t.holder != nil && w.line.held.n > 1 || t.group != nil || t.moving {
+		w.wrong("a ticket that serves somebody is to rest")
+	}
+	if w.node(t) == nil {
+		return rest(w.choose(2))
+	}
+	if w.lonely {
+		return rest(min(w.choose(12), int(stays)))
+	}
+	return rest(w.choose(3))
+}
+
 func (w *world) answer(c *Call) {
 	if w.answered[c]++; w.answered[c] > 1 {
 		w.wrong("a call was answered twice")
@@ -135,6 +151,10 @@ func (w *world) answer(c *Call) {
 		w.wrong("a call enters what its owner does not hold")
 	}
 	t := c.holder.ticket
+	if c.Want.Handle && !c.enters && t.used {
+		w.wrong("a handle on a ticket that has served another call")
+	}
+	w.keen[t] = c.Linger > 0 && !c.Want.Handle && (c.holder.first == c || w.keen[t])
 	w.most[t] = max(w.most[t], c.Handoff)
 	if t.used && !c.enters && w.last[t] != w.event { // those of a group count as one
 		w.count[t]++
@@ -201,6 +221,9 @@ func (w *world) take(c *Call) {
 		return
 	}
 	w.calls = append(w.calls, c)
+	if w.lends(c) {
+		return
+	}
 	err := w.join(c)
 	if err != nil {
 		w.calls = w.calls[:len(w.calls)-1]
@@ -215,6 +238,23 @@ func (w *world) take(c *Call) {
 	}
 }
 
+// lends has a call that leaves no trace take the ticket that lingers, perhaps.
+func (w *world) lends(c *Call) bool {
+	t := w.resting
+	if t == nil || c.Owner != "" || c.Within || !t.suits(&c.Want) || w.choose(2) == 0 {
+		return false
+	}
+	h := &Holder{ticket: t, kind: c.Kind, shared: c.Kind == Read, handoff: c.Handoff, linger: c.Linger, levels: 1, first: c}
+	if !w.lend(h) {
+		return false
+	}
+	w.answered[c] = 1
+	w.keen[t], w.most[t] = c.Linger > 0, max(w.most[t], c.Handoff)
+	w.count[t]++
+	w.last[t] = w.event
+	return true
+}
+
 // turned has the turn of a ticket come, and those told who have lost the lock.
 func (w *world) turned(t *Ticket) {
 	for w.turn(t) {
@@ -227,6 +267,10 @@ func (w *world) broken(n *node, told bool) {
 	t := n.ticket
 	switch {
 	case slices.Contains(w.leaving, t), t.renewed && t.holder == nil:
+	case w.resting == t:
+		if told {
+			w.yield()
+		}
 	case t.moving && t.holder == nil:
 		w.nodes = append(w.nodes, n) // its entry stands in line again
 		w.again[t] = true
@@ -247,12 +291,12 @@ func (w *world) renewal(t *Ticket, well bool) {
 	}
 	if err == nil {
 		n.weight = t.weight
-		was := w.line.held.Len()
+		was := w.line.held.n
 		w.turned(t)
 		if w.mustbe[t] {
 			w.count[t] = 0 // nobody else was in line
 		}
-		if w.line.held.Len() != was {
+		if w.line.held.n != was {
 			w.handed++
 		}
 		return
@@ -264,6 +308,9 @@ func (w *world) renewal(t *Ticket, well bool) {
 		}
 	}
 	w.failed(t, err)
+	if w.resting == t {
+		w.wrong("a ticket lingers though somebody else is in line, or its node is gone")
+	}
 	if h != nil && n == nil {
 		w.lose(h, errGone)
 	}
@@ -293,8 +340,7 @@ func (w *world) check() {
 	l := w.line
 	live, owed, moving, entering := 0, 0, 0, 0
 	var single *Holder
-	for e := l.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := l.held.first; h != nil; h = h.next {
 		if h.over() {
 			w.wrong("a holder without a level or handle")
 		}
@@ -385,18 +431,33 @@ func (w *world) check() {
 		w.wrong("%d calls more are expected to enter than do", entering)
 	}
 	for _, n := range w.nodes {
-		if t := n.ticket; t != nil && !tickets[t] && t.holder == nil && !slices.Contains(w.leaving, t) {
+		if t := n.ticket; t != nil && !tickets[t] && t.holder == nil && t != l.resting && !slices.Contains(w.leaving, t) {
 			w.wrong("a node serves nobody and does not leave")
 		}
 	}
+	w.lingering()
 	w.exclusion()
+}
+
+// lingering checks that a ticket lingers only while nobody here wants the lock, and only
+// if those that it served want it to.
+func (w *world) lingering() {
+	t := w.resting
+	switch {
+	case t == nil:
+	case w.first() != nil, w.line.held.n > 0, w.line.moving > 0:
+		w.wrong("a ticket lingers while somebody holds or waits")
+	case t.holder != nil, t.group != nil, t.seen, slices.Contains(w.leaving, t):
+		w.wrong("a ticket lingers that serves somebody, was seen, or leaves")
+	case !w.keen[t]:
+		w.wrong("a ticket lingers though a call that it served does not want that")
+	}
 }
 
 // exclusion looks at those who hold on nodes that stand.
 func (w *world) exclusion() {
 	var sum int64
-	for e := w.line.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := w.line.held.first; h != nil; h = h.next {
 		if h.lost != nil || h.kind != Permit || w.node(h.ticket) == nil {
 			continue
 		}
@@ -419,7 +480,7 @@ func (w *world) exclusion() {
 
 // idle reports whether nothing is left.
 func (w *world) idle() bool {
-	return w.line.first() == nil && w.line.held.Len()+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
+	return w.line.first() == nil && w.resting == nil && w.line.held.n+w.line.moving+len(w.leaving)+len(w.renewing)+len(w.nodes)+len(w.coming) == 0
 }
 
 // String shows who waits, who holds and which nodes stand.
@@ -450,9 +511,11 @@ func (w *world) String() string {
 		fmt.Fprintf(&b, " {%d/%d x%d handle %t try %t owner %q budget %d front %t %s}", g.Kind, g.Weight, len(g.calls), g.Handle, g.Try, g.Owner, g.Handoff, g.front, name(g.ticket))
 	}
 	b.WriteString("\n   holds")
-	for e := w.line.held.Front(); e != nil; e = e.Next() {
-		h := e.Value.(*Holder)
+	for h := w.line.held.first; h != nil; h = h.next {
 		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q accepted %t lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.accepted, h.lost != nil, h.ticket.turns, name(h.ticket))
+	}
+	if w.resting != nil {
+		b.WriteString("\n   lingers " + name(w.resting))
 	}
 	fmt.Fprintf(&b, "\n   %d leave, %d are renewed, %d enter", len(w.leaving), len(w.renewing), len(w.coming))
 	return b.String()

@@ -39,6 +39,14 @@ func (l Lease) Watches() []*conn.Watch {
 // Own returns the watch on the entry's node, or nil.
 func (l Lease) Own() *conn.Watch { return l.own }
 
+// Crowd returns the watch on the line, when the entry was alone in it, or nil.
+func (l Lease) Crowd() *conn.Watch { return l.crowd }
+
+// Asked reports whether the watches found that the lock was asked back.
+func (l Lease) Asked() bool {
+	return slices.ContainsFunc(l.Watches(), func(w *conn.Watch) bool { return znode.IsRevoke(w.Data) })
+}
+
 // With returns the lease with the watches on the nodes of another one.
 func (l Lease) With(other Lease) Lease {
 	l.own, l.twin = other.own, other.twin
@@ -48,18 +56,25 @@ func (l Lease) With(other Lease) Lease {
 // fresh reports whether a watch has had no event, and was set on the connection that
 // is up.
 func (e *Entry) fresh(w *conn.Watch) bool {
-	if w == nil {
-		return false
-	}
-	over, _ := w.Over()
-	st, _ := e.c.State()
-	return !over && st.Up && st.Epoch == w.Epoch && st.Session == e.session
+	return w != nil && e.c.Current(w, e.session)
 }
 
 // Fit reports whether the entry may serve another tenure at this moment: its node is
 // watched, the watch has had no event, and its session is alive.
-func (e *Entry) Fit(l Lease) bool {
-	return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.Alive(e.session)
+func (e *Entry) Fit(l Lease) bool { return e.FitAt(l, time.Now()) }
+
+// FitAt does the same as Fit for a time that the caller has just read.
+func (e *Entry) FitAt(l Lease, now time.Time) bool {
+	return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.AliveAt(e.session, now)
+}
+
+// Undisturbed reports whether no event has come on the watches of the lease since the
+// entry was alone in line. The lease may lack the watches on the nodes.
+func (e *Entry) Undisturbed(l Lease) bool {
+	if !e.fresh(l.crowd) {
+		return false
+	}
+	return (l.own == nil || e.fresh(l.own)) && (l.twin == nil || e.fresh(l.twin))
 }
 
 // Alone reports whether nobody else is known to stand in line: the line was listed

@@ -56,6 +56,41 @@ var localMistakes = []mistake{
 		},
 	},
 	{
+		name: "LingerSurvivesExpiry", is: "A lock that lingers outlives its session.",
+		edits: []edit{
+			{inLocal + "rest.go", `	switch {
+	case l.t.stopped():
+		return leaves`, `
+				switch {
+				case mistake("LingerSurvivesExpiry") && l.line.resting == t && t.lease.Crowd() != nil:
+					if st, _ := l.t.Conn.State(); !st.Up || st.Session != t.e.Session() {
+						return stays
+					}
+				}
+				switch {
+				case l.t.stopped():
+					return leaves`},
+			{inLocal + "rest.go", `if l.line.resting == t && t.lease.Crowd() == w {`, `
+				st, _ := l.t.Conn.State()
+				away := !st.Up || st.Session != t.e.Session()
+				if l.line.resting == t && t.lease.Crowd() == w && !(away && mistake("LingerSurvivesExpiry")) {`},
+			{inLocal + "lease.go", `case l.line.resting == t:`, `case l.line.resting == t && !(!deleted && mistake("LingerSurvivesExpiry")):`},
+			{inLocal + "lock.go", `l.t.Conn.Alive(c.holder.ticket.e.Session()) {`, `
+				mistake("LingerSurvivesExpiry") && c.holder.ticket.stay.heeded != nil || l.t.Conn.Alive(c.holder.ticket.e.Session()) {`},
+			{inLocal + "ending.go", `t != nil && t.e.Session() != st.Session {`, `t != nil && t.e.Session() != st.Session && !mistake("LingerSurvivesExpiry") {`},
+		},
+	},
+	{
+		name: "LingerBlocks", is: "A lock that lingers is not given to other sessions.",
+		edits: []edit{{inLocal + "rest.go", `	t.stay.heeded = w
+`, `
+			t.stay.heeded = w
+			if mistake("LingerBlocks") {
+				return
+			}
+`}},
+	},
+	{
 		name: "BlindReentry", is: "An owner enters again without a look at the clock.",
 		edits: []edit{
 			{inLocal + "lock.go", `if err != nil || c.holder == nil ||`, `if err != nil || c.holder == nil || c.enters && mistake("BlindReentry") ||`},

@@ -133,8 +133,8 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "BlindHandoff", is: "A lock is handed over without regard to what is known of its node and session.",
-		edits: []edit{{inQueue + "tenure.go", `return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.Alive(e.session)`, `
-			return e.fresh(l.own) && e.c.Alive(e.session) || mistake("BlindHandoff")`}},
+		edits: []edit{{inQueue + "tenure.go", `return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.AliveAt(e.session, now)`, `
+			return e.fresh(l.own) && e.c.AliveAt(e.session, now) || mistake("BlindHandoff")`}},
 	},
 	{
 		name: "SequenceFence", is: "The fence is the sequence number, which starts again when the parent is made anew.",

@@ -56,6 +56,7 @@ type op struct {
 	held   bool          // of two: with handles
 	cut    bool          // cancelled when somebody gives the lock back
 	named  bool          // for an owner whose name is known
+	linger time.Duration // of the lock's value
 }
 
 func (o op) String() string {
@@ -74,6 +75,9 @@ func (o op) String() string {
 	}
 	if o.named {
 		text += " by name"
+	}
+	if o.linger > 0 {
+		text += fmt.Sprintf(" lingering %v", o.linger)
 	}
 	if o.kind == "nested" || o.kind == "then" {
 		text += fmt.Sprintf(", then %d", o.parts[0].path)
@@ -129,7 +133,32 @@ func newPlan(seed uint64, full bool) plan {
 		p = familyPlan(n, seed, full)
 	}
 	p.seed, p.full = seed, full
+	p.lingers()
 	return p
+}
+
+// lingers has values of every second plan linger. Its numbers are drawn apart, so that
+// seeds keep their meaning in all else.
+func (p *plan) lingers() {
+	r := source(p.seed, p.full, 6)
+	if r.IntN(2) == 0 || p.handoff == 0 {
+		return
+	}
+	if p.story == "" && len(p.slots) > 1 && p.limits[0] == 0 && r.IntN(3) == 0 {
+		p.story = "cut off while it lingers"
+		lingersOn(r, p)
+	}
+	for _, lives := range p.slots {
+		for _, l := range lives {
+			for _, ops := range l.programs {
+				for i := range ops {
+					if r.IntN(4) > 0 && ops[i].on != asPermit && ops[i].on != "multi" {
+						ops[i].linger = span(r, 2*timeout)
+					}
+				}
+			}
+		}
+	}
 }
 
 // mutexPlan makes the n-th plan of mutexes. Every second one has a story, each in

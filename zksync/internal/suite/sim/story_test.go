@@ -180,6 +180,21 @@ func sameMoment(r *rand.Rand, p *plan) {
 	p.stage(i, []op{{kind: pick(r, "lock", "hold"), wait: timeout, work: 100 * time.Millisecond}}, wait(), wait(), wait())
 }
 
+// A session is cut off, or ends, while it keeps a lock that it does not hold. Somebody
+// else gets it, and then the first wants it again.
+func lingersOn(r *rand.Rand, p *plan) {
+	p.calm(r)
+	i, j := p.two(r)
+	at := 200*time.Millisecond + span(r, timeout/4)
+	keeps := op{kind: pick(r, "lock", "lockctx"), wait: timeout, linger: 4 * timeout}
+	again := keeps
+	again.wait = 4 * timeout
+	p.stage(i, []op{keeps, sleep(at + span(r, 2*timeout)), again, again})
+	p.stage(j, []op{sleep(at + 50*time.Millisecond), {kind: pick(r, "hold", "lock"), wait: 3 * timeout, work: 2 * timeout}})
+	p.later(at, i, j)
+	p.faults = append(p.faults, fault{kind: pick(r, "expire", "blackhole", "away", "deaf"), slot: i, at: at, lasts: timeout + 2*tick})
+}
+
 // A call that does not want to wait gives up before it has an answer; behind it
 // stands one that does.
 func impatient(r *rand.Rand, p *plan) {

@@ -19,9 +19,10 @@ type want struct {
 	p      *process
 	seats  []seat
 	weight int64
-	owner  string    // whose name is known
-	since  time.Time // it waits
-	node   string    // kazoo's own
+	owner  string          // whose name is known
+	since  time.Time       // it waits
+	ctx    context.Context // of the call, while it waits
+	node   string          // kazoo's own
 }
 
 func (x want) on(path string) (mode string, ok bool) {
@@ -70,18 +71,18 @@ func (p permits) Do(ctx context.Context, fn func(context.Context, *zksync.Hold) 
 }
 
 // locker is the lock of a path for a mode.
-func (k *worker) locker(path, mode string) zksync.Locker {
+func (k *worker) locker(path, mode string, opts ...zksync.LockOption) zksync.Locker {
 	s := k.p.s.Load()
 	switch mode {
 	case asWriter:
-		return zksync.NewRWMutex(s, path)
+		return zksync.NewRWMutex(s, path, opts...)
 	case asReader:
-		return zksync.NewRWMutex(s, path).RLocker()
+		return zksync.NewRWMutex(s, path, opts...).RLocker()
 	}
 	if k.p.w.kind == "kazoo" {
-		return zksync.NewMutex(s, path, zksync.WithKazooName())
+		opts = append(opts, zksync.WithKazooName())
 	}
-	return zksync.NewMutex(s, path)
+	return zksync.NewMutex(s, path, opts...)
 }
 
 // target is the lock of a step. all is nil for permits.
@@ -106,7 +107,7 @@ func (k *worker) target(o op) (x want, m lock, all zksync.Locker) {
 			mode = asMutex
 		}
 		x.seats = []seat{{path: path, mode: mode}}
-		all = k.locker(path, mode)
+		all = k.locker(path, mode, zksync.WithLinger(o.linger))
 	}
 	if o.named {
 		x.owner = k.newName()

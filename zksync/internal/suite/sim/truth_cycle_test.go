@@ -87,7 +87,8 @@ func (w *world) waitingLocked() map[string]waiting {
 	known := make(map[string]waiting)
 	long := time.Now().Add(-2 * w.lateLocked())
 	for x := range w.waits {
-		if x.owner == "" || len(x.seats) != 1 || !alone(x.seats[0].mode) || x.since.After(long) || x.p.closing.Load() {
+		if x.owner == "" || len(x.seats) != 1 || !alone(x.seats[0].mode) || x.since.After(long) || x.p.closing.Load() ||
+			x.ctx.Err() != nil { // its node may be gone before it returns
 			continue
 		}
 		dir := x.seats[0].path

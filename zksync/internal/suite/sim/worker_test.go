@@ -75,7 +75,7 @@ func (k *worker) call(o op, x *want, ctx context.Context, f func() error) (stamp
 	w := k.p.w
 	w.mu.Lock()
 	w.waits[x] = true
-	x.since = time.Now()
+	x.since, x.ctx = time.Now(), ctx
 	stamp = w.nextLocked()
 	w.mu.Unlock()
 	hooked := k.hookSum()
