@@ -140,8 +140,10 @@ func ExampleWithLinger() {
 	defer other.Close()
 
 	mu := zksync.NewMutex(s, "/locks/lingers", zksync.WithLinger(time.Minute))
-	mu.Lock()
-	mu.Unlock()
+	for range 2 { // the first Unlock asks ZooKeeper to report newcomers
+		mu.Lock()
+		mu.Unlock()
+	}
 	before := s.Stats().Requests
 	for range 1000 {
 		mu.Lock()

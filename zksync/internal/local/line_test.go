@@ -12,7 +12,7 @@ import (
 func (w *world) step(r *rand.Rand, permits, calm bool) {
 	l := w.line
 	w.event++
-	switch n := r.IntN(12); {
+	switch n := r.IntN(13); {
 	case n == 0 && !calm:
 		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0, Within: r.IntN(16) == 0}
 		if permits {
@@ -86,7 +86,7 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		}
 	case n == 10 && !calm && r.IntN(8) == 0:
 		w.forbids(owners[r.IntN(len(owners))])
-	case n == 11 && (calm || r.IntN(3) == 0 && !w.lonely): // what lingers is disturbed, or its time is over
+	case n == 12 && (calm || r.IntN(3) == 0 && !w.lonely): // what lingers is disturbed, or its time is over
 		w.yield()
 	case n == 8:
 		for i := range w.nodes {
