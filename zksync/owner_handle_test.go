@@ -97,8 +97,7 @@ func TestFirstHandleAsksTheQuorum(t *testing.T) {
 	}
 }
 
-// That costs one transaction, and the first handle a read for its fence. Others
-// beside an open handle cost nothing.
+// The first handle costs one transaction. Others beside an open handle cost nothing.
 func TestRequestsOfReentry(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server
@@ -115,7 +114,7 @@ func TestRequestsOfReentry(t *testing.T) {
 			}
 			return h
 		}
-		first := open(2)
+		first := open(1)
 		second := open(0)
 		suite.Must(t, first.Release(suite.Context(t)))
 		third := open(0)

@@ -55,10 +55,14 @@ func (l *Lock) opens(h *Holder, c *Handle) {
 	for i, node := range nodes {
 		if !h.looked[i] { // else look still runs since an earlier handle
 			h.looked[i] = true
-			go l.look(h, i, node)
+			time.AfterFunc(lookDelay, func() { l.look(h, i, node) })
 		}
 	}
 }
+
+// lookDelay is how old a holder with a handle is when its node is watched. Shorter ones
+// cost no request. The first look also shows what was asked before it.
+const lookDelay = 10 * time.Millisecond
 
 func (h *Holder) unguard() {
 	if h.guard != nil {

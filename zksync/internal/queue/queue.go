@@ -35,14 +35,16 @@ type Entry struct {
 
 	// Written by Stand, and by Remove if an attempt is still open. session and nodes
 	// are written with mu held.
-	ran     conn.Ran     // of the attempt that is open
-	sent    []byte       // the data of its nodes
-	made    []string     // its nodes, if their names are known
-	guid    znode.GUID   // of the attempt whose nodes stand
-	owned   bool         // guid is registered
-	session int64        // the session that owns the nodes
-	nodes   []string     // full paths, one a place; a new slice for new nodes
-	fence   atomic.Int64 // czxid of the nodes, once known
+	ran  conn.Ran   // of the attempt that is open
+	sent []byte     // the data of its nodes
+	made []string   // its nodes, if their names are known
+	guid znode.GUID // of the attempt whose nodes stand
+	// What was sent with the attempt that has succeeded, until it has been looked at.
+	sentWith *together
+	owned    bool         // guid is registered
+	session  int64        // the session that owns the nodes
+	nodes    []string     // full paths, one a place; a new slice for new nodes
+	fence    atomic.Int64 // czxid of the nodes, once known
 
 	// Taken while nodes are replaced or deleted. It is no sync.Mutex, because that
 	// would be held during requests, and a goroutine that waits for it would stop the

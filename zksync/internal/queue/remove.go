@@ -28,12 +28,16 @@ func (e *Entry) Remove() error {
 		}
 	}
 	if left := e.Left(); len(left) > 1 && e.removeAll(left) {
+		for _, node := range left {
+			e.order.Census.gone(node, nil)
+		}
 		e.leaves(nil)
 	}
 	var first error
 	stood, perhaps := false, false
 	for left := e.Left(); len(left) > 0; left = e.Left() {
 		err := e.removeNode(left[0], e.torn)
+		e.order.Census.gone(left[0], err)
 		stood = stood || err == nil
 		if errors.Is(err, errTorn) {
 			perhaps, err = true, nil
