@@ -97,7 +97,7 @@ func TestFirstHandleAsksTheQuorum(t *testing.T) {
 	}
 }
 
-// The first handle costs one transaction. Others beside an open handle cost nothing.
+// That costs one transaction. Others beside an open handle cost nothing.
 func TestRequestsOfReentry(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

@@ -224,15 +224,16 @@ func (k *Call) end() {
 	if k.slot {
 		k.c.slots.Release(1)
 	}
-	close(k.over)
 	if k.then != nil {
 		k.then()
 	}
+	close(k.over)
 }
 
-// Then arranges for f to be called when the call is done, by the goroutine that reads from
-// the connection or by any other, perhaps before Send returns. f must not block, and must
-// not wait for another request. Then is called before Send.
+// Then arranges for f to be called with the result, just before the channel of Done is
+// closed, by the goroutine that reads from the connection or by any other, perhaps before
+// Send returns. f must not block, and must not wait for another request. Then is called
+// before Send.
 func (k *Call) Then(f func()) { k.then = f }
 
 // Done returns a channel that is closed when the call is done.
@@ -259,16 +260,12 @@ func (k *Call) Ran() Ran { return k.ran }
 func (k *Call) Sent() time.Time { return k.sent }
 
 // Zxid returns the zxid of the answer: that of the transaction if the request was a write
-// of the quorum, also of one that was refused. It is 0 with a program's client.
+// of the quorum, so that it is the czxid of the nodes that this has created. It is 0 with
+// a program's client.
 func (k *Call) Zxid() int64 { return k.answer.zxid }
 
 // Made returns the paths of the nodes that a Create has made.
-func (k *Call) Made() []string {
-	if k.rq.op == wire.OpCreate {
-		return []string{k.answer.path}
-	}
-	return madeBy(k.answer.parts)
-}
+func (k *Call) Made() []string { return k.rq.made(&k.answer) }
 
 // Parts returns the results of a Multi, one for each operation.
 func (k *Call) Parts() []zk.MultiResponse { return k.answer.parts }

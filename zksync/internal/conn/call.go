@@ -99,20 +99,33 @@ func (c *Conn) multi(ops ...any) (res []zk.MultiResponse, ran Ran, err error) {
 // Create creates one node for each path, in one transaction if there are several.
 // flags are those of package zk. It returns the paths of the nodes.
 func (c *Conn) Create(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, ran Ran, err error) {
-	if len(paths) == 1 {
-		a, ran, err := c.do(request{op: wire.OpCreate, path: paths[0], data: data, acl: acl, flags: flags})
-		return []string{a.path}, ran, err
-	}
-	res, ran, err := c.multi(creates(paths, data, flags, acl)...)
-	if err != nil {
-		return nil, ran, err
-	}
-	return madeBy(res), ran, nil
+	made, _, ran, err = c.Make(paths, data, flags, acl)
+	return made, ran, err
 }
 
-// madeBy returns the paths in the results of a transaction that creates nodes.
-func madeBy(parts []zk.MultiResponse) (made []string) {
-	for _, r := range parts {
+// Make does the same as Create, and returns the czxid of the nodes: that of their
+// transaction, which the servers put into the answer. It is 0 with a program's client,
+// which drops it.
+func (c *Conn) Make(paths []string, data []byte, flags int32, acl []zk.ACL) (made []string, czxid int64, ran Ran, err error) {
+	rq := request{op: wire.OpMulti}
+	if len(paths) == 1 {
+		rq = request{op: wire.OpCreate, path: paths[0], data: data, acl: acl, flags: flags}
+	} else {
+		rq.ops = creates(paths, data, flags, acl)
+	}
+	a, ran, err := c.do(rq)
+	if err != nil {
+		return nil, 0, ran, err
+	}
+	return rq.made(&a), a.zxid, ran, nil
+}
+
+// made returns the paths of the nodes that a request has created.
+func (rq *request) made(a *answer) (made []string) {
+	if rq.op == wire.OpCreate {
+		return []string{a.path}
+	}
+	for _, r := range a.parts {
 		made = append(made, r.String)
 	}
 	return made

@@ -26,8 +26,12 @@ type Handle struct {
 	onEnd func(why error) // guarded by the lock's mutex
 }
 
+// lookAfter is how long a holder has its first handle before the node is watched. A
+// short hold does without that request. What happened to the node before is seen then.
+const lookAfter = 10 * time.Millisecond
+
 // opens adds a handle to a holder. From the first handle on, the session proves to the
-// quorum that it lives, and the node is watched, so that a loss is noticed.
+// quorum that it lives. Soon the node is watched, too, so that a loss is noticed.
 func (l *Lock) opens(h *Holder, c *Handle) {
 	e := h.ticket.e
 	nodes := e.Nodes()
@@ -55,14 +59,10 @@ func (l *Lock) opens(h *Holder, c *Handle) {
 	for i, node := range nodes {
 		if !h.looked[i] { // else look still runs since an earlier handle
 			h.looked[i] = true
-			time.AfterFunc(lookDelay, func() { l.look(h, i, node) })
+			time.AfterFunc(lookAfter, func() { l.look(h, i, node) })
 		}
 	}
 }
-
-// lookDelay is how old a holder with a handle is when its node is watched. Shorter ones
-// cost no request. The first look also shows what was asked before it.
-const lookDelay = 10 * time.Millisecond
 
 func (h *Holder) unguard() {
 	if h.guard != nil {

@@ -24,6 +24,7 @@ func (e *Entry) create(ctx context.Context) error {
 		switch {
 		case err == nil && e.ran.Session() != 0:
 			e.stands(e.ran.Session(), e.made, e.sent)
+			e.fence.Store(e.czxid)
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Perhaps the nodes were made: by the session before, or by the one
@@ -68,24 +69,21 @@ func (e *Entry) attempt(fresh bool) error {
 		forget = e.c.Sent(paths[0], e.order.Sent)
 	}
 	create := e.createAlone
-	if e.sentWith = nil; e.c.Ordered() {
-		create = func(paths []string, data []byte) ([]string, conn.Ran, error) {
+	if e.beside = nil; e.c.Ordered() {
+		create = func(paths []string, data []byte) ([]string, int64, conn.Ran, error) {
 			return e.sendTogether(paths, data, fresh)
 		}
 	}
-	made, ran, err := create(paths, data)
+	made, czxid, ran, err := create(paths, data)
 	forget()
-	if err != nil {
-		made = nil
-	}
-	e.ran, e.sent, e.made = ran, data, made
+	e.ran, e.sent, e.made, e.czxid = ran, data, made, czxid
 	return err
 }
 
 // createAlone requests the nodes with nothing beside them. A program's client would wait
 // for each answer before it sends the next request.
-func (e *Entry) createAlone(paths []string, data []byte) ([]string, conn.Ran, error) {
-	return e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+func (e *Entry) createAlone(paths []string, data []byte) ([]string, int64, conn.Ran, error) {
+	return e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 }
 
 // paths returns the paths by which the nodes of an attempt are requested.

@@ -35,16 +35,16 @@ type Entry struct {
 
 	// Written by Stand, and by Remove if an attempt is still open. session and nodes
 	// are written with mu held.
-	ran  conn.Ran   // of the attempt that is open
-	sent []byte     // the data of its nodes
-	made []string   // its nodes, if their names are known
-	guid znode.GUID // of the attempt whose nodes stand
-	// What was sent with the attempt that has succeeded, until it has been looked at.
-	sentWith *together
-	owned    bool         // guid is registered
-	session  int64        // the session that owns the nodes
-	nodes    []string     // full paths, one a place; a new slice for new nodes
-	fence    atomic.Int64 // czxid of the nodes, once known
+	ran     conn.Ran     // of the attempt that is open
+	sent    []byte       // the data of its nodes
+	made    []string     // its nodes, if their names are known
+	czxid   int64        // of those nodes, if known
+	beside  *together    // what was sent with them, until it is looked at
+	guid    znode.GUID   // of the attempt whose nodes stand
+	owned   bool         // guid is registered
+	session int64        // the session that owns the nodes
+	nodes   []string     // full paths, one a place; a new slice for new nodes
+	fence   atomic.Int64 // czxid of the nodes, once known
 
 	// Taken while nodes are replaced or deleted. It is no sync.Mutex, because that
 	// would be held during requests, and a goroutine that waits for it would stop the
@@ -150,13 +150,17 @@ func (e *Entry) stands(session int64, nodes []string, sent []byte) {
 // Session returns the session that owns the nodes.
 func (e *Entry) Session() int64 { return e.session }
 
-// Fence returns the zxid of the transaction that made the nodes. It is 0 unless the
-// order asked for it or the entry had to wait.
+// Fence returns the zxid of the transaction that made the nodes. It is 0 if that is not
+// known: the answer to the creation was lost, or a program's client has dropped it, and
+// neither did the order ask for the fence nor had the entry to wait.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
-// ReadFence reads the fence. While there is no connection it waits. It returns
-// conn.ErrNodeGone if the node does not exist.
+// ReadFence reads the fence if it is not known. While there is no connection it waits. It
+// returns conn.ErrNodeGone if the node does not exist.
 func (e *Entry) ReadFence() error {
+	if e.Fence() != 0 {
+		return nil
+	}
 	if _, err := e.c.Await(context.Background()); err != nil {
 		return err
 	}

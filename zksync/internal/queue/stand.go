@@ -122,8 +122,8 @@ func (e *Entry) look(ctx context.Context) error {
 func (e *Entry) wait(ctx context.Context) error {
 	began, _ := e.c.State()
 	start, waited := time.Now(), false
-	if e.sentWith != nil {
-		began, start = e.ran.Before, e.sentWith.create.Sent()
+	if e.beside != nil {
+		began, start = e.ran.Before, e.beside.create.Sent()
 	}
 	seen := e.firstViews()
 	if len(e.nodes) == 1 {

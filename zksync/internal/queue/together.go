@@ -32,7 +32,7 @@ func (e *Entry) isFresh() bool {
 
 // sendTogether sends the create of an attempt and what goes beside it, and waits for the
 // answer to the create.
-func (e *Entry) sendTogether(paths []string, data []byte, fresh bool) (made []string, ran conn.Ran, err error) {
+func (e *Entry) sendTogether(paths []string, data []byte, fresh bool) (made []string, czxid int64, ran conn.Ran, err error) {
 	const flags = zk.FlagEphemeral | zk.FlagSequence
 	b := e.c.Batch()
 	t := &together{fresh: fresh}
@@ -48,14 +48,14 @@ func (e *Entry) sendTogether(paths []string, data []byte, fresh bool) (made []st
 	}
 	b.Send(e.c.Life())
 	if err := t.create.Wait(context.Background()); err != nil {
-		return nil, t.create.Ran(), err
+		return nil, 0, t.create.Ran(), err
 	}
 	made = t.create.Made()
 	if fresh {
 		made = made[1:]
 	}
-	e.sentWith = t
-	return made, t.create.Ran(), nil
+	e.beside = t
+	return made, t.create.Zxid(), t.create.Ran(), nil
 }
 
 // maxBeside bounds the places of which a listing is requested beside the create. The
@@ -91,12 +91,11 @@ func (e *Entry) ask(b *conn.Batch) []*conn.Call {
 // once the nodes stand. Where nothing is known, the view is nil.
 func (e *Entry) firstViews() []*view {
 	seen := make([]*view, len(e.order.Places))
-	t := e.sentWith
+	t := e.beside
 	if t == nil {
 		return seen
 	}
-	e.sentWith = nil // it says nothing of later nodes
-	e.fence.Store(t.create.Zxid())
+	e.beside = nil // it says nothing of later nodes
 	for i, p := range e.order.Places {
 		if p.Kazoo {
 			continue

@@ -76,14 +76,19 @@ func (c *Counted) Stands(t testing.TB) {
 	c.Take(t) // the second watch has been answered before this was
 }
 
-// Readers of one session share one node, but not so that writers starve.
-
 // Sum is the number of requests of all kinds.
 func (m Ops) Sum() (n int) {
 	for _, k := range m {
 		n += k
 	}
 	return n
+}
+
+// Watched waits until the session has set the watch on the node of a hold, which it does
+// when the hold is 10 ms old.
+func (c *Counted) Watched(t testing.TB) {
+	t.Helper()
+	Eventually(t, "the node of the hold is watched", func() bool { return c.Looks.Load() > 0 })
 }
 
 // LineCall is a call that waits.

@@ -55,7 +55,7 @@ func TestRequestsOfAGrantedTry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		suite.Eventually(t, "the node is read", func() bool { return s.Looks.Load() == 1 })
+		s.Watched(t)
 		s.Wants(t, "TryHold", suite.Ops{"getChildren2": 1, "create": 1, "getData": 1})
 		if err := h.Release(suite.Context(t)); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ func TestRequestsOfAFreeLock(t *testing.T) {
 		}
 		h, err := m.Hold(suite.Context(t))
 		suite.Must(t, err)
-		suite.Eventually(t, "the node of a hold is read", func() bool { return s.Looks.Load() == 1 })
+		s.Watched(t)
 		suite.Must(t, h.Release(suite.Context(t)))
 		s.Wants(t, "a longer Hold", suite.Ops{"create": 1, "getData": 1, "delete": 1})
 		suite.Must(t, m.Do(suite.Context(t), func(context.Context, *zksync.Hold) error {
@@ -83,6 +83,46 @@ func TestRoundTripsOfAFirstUse(t *testing.T) {
 		suite.Must(t, pair.UnlockContext(ctx))
 		took("another session's first use", 2, func() error { return zksync.NewMutex(other, "/d/old").LockContext(ctx) })
 		zksync.NewMutex(other, "/d/old").Unlock()
+	})
+}
+
+// A short hold does not read its node: the answer to the create has the fence. When the
+// hold is 10 ms old, its node is watched.
+func TestRequestsOfAShortHold(t *testing.T) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		srv := z.Server
+		srv.Heal() // no jitter
+		s := z.Via(t, srv.Dial)
+		for name, lock := range map[string]zksync.Locker{
+			"Mutex": zksync.NewMutex(s, "/m"),
+			"Multi": zksync.NewMulti(zksync.NewMutex(s, "/a"), zksync.NewMutex(s, "/b")),
+		} {
+			suite.LockAndUnlock(t, lock)
+			suite.LockAndUnlock(t, lock) // the second use, from which on the paths are watched
+			before := s.Stats().Requests
+			h, err := lock.Hold(suite.Context(t))
+			suite.Must(t, err)
+			if h.Fence() == 0 || h.Fence() != srv.Zxid() {
+				t.Errorf("%s: fence %d, want %d", name, h.Fence(), srv.Zxid())
+			}
+			suite.Must(t, h.Release(suite.Context(t)))
+			places := int64(1)
+			if name == "Multi" {
+				places = 2
+			}
+			if n := s.Stats().Requests - before; n != 2 {
+				t.Errorf("%s: a short hold has made %d requests, want 2", name, n)
+			}
+			h, err = lock.Hold(suite.Context(t))
+			suite.Must(t, err)
+			time.Sleep(9 * time.Millisecond)
+			before = s.Stats().Requests
+			time.Sleep(2 * time.Millisecond)
+			if n := s.Stats().Requests - before; n != places {
+				t.Errorf("%s: %d requests when the hold was 10 ms old, want %d", name, n, places)
+			}
+			suite.Must(t, h.Release(suite.Context(t)))
+		}
 	})
 }
 

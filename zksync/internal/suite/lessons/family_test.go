@@ -95,7 +95,7 @@ func TestUpgradeIsADeadlock(t *testing.T) {
 			},
 			"Hold": func() (func(context.Context) error, error) {
 				h, err := rw.RLocker().As(o).Hold(suite.Context(t))
-				suite.Eventually(t, "the node is watched", func() bool { return s.Looks.Load() == 1 })
+				s.Watched(t)
 				return h.Release, err
 			},
 		} {

@@ -226,7 +226,7 @@ func TestFoundInTheNextSession(t *testing.T) {
 }
 
 // The fence is the zxid that the node was made with, in whatever way the hold
-// was obtained: the answer to a create does not contain it.
+// was obtained.
 func TestFenceIsOfTheNode(t *testing.T) {
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		srv := z.Server

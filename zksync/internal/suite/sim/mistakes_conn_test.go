@@ -64,9 +64,21 @@ var connMistakes = []mistake{
 		},
 	},
 	{
-		name: "LongWatches", is: "Watches outlive their connection, as the client sets them again.",
+		name: "LongWatches", is: "Watches outlive their connection, and are set again on the next one in any order.",
 		aid: true,
-		edits: []edit{{inConn + "watch.go", `w, isNew, hasChannel := c.watches.get(key)`, `
+		edits: []edit{{inConn + "state.go", `if !sent.IsZero() {`, `
+			if mistake("LongWatches") {
+				c.watches.mu.Lock()
+				for _, w := range c.watches.byKey {
+					go func() {
+						if _, _, err := c.do(w.key.request(true)); err != nil && Classify(err) == Answered {
+							c.watches.end(w, 2) // the node was deleted
+						}
+					}()
+				}
+				c.watches.mu.Unlock()
+			}
+			if !sent.IsZero() {`}, {inConn + "watch.go", `w, isNew, hasChannel := c.watches.get(key)`, `
 			w, isNew, hasChannel := c.watches.get(key)
 			if st, _ := c.State(); mistake("LongWatches") && !isNew && w.Epoch != 0 && w.Epoch != st.Epoch {
 				c.watches.end(w, 0)

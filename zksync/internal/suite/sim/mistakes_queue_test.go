@@ -127,8 +127,8 @@ var queueMistakes = []mistake{
 					fence = name.Seq + 1
 				}
 				e.fence.Store(fence)`},
-			{inQueue + "together.go", `e.fence.Store(t.create.Zxid())`, `
-				fence := t.create.Zxid()
+			{inQueue + "create.go", `e.fence.Store(e.czxid)`, `
+				fence := e.czxid
 				if mistake("SequenceFence") {
 					name, _ := znode.Parse(path.Base(e.nodes[0]))
 					fence = name.Seq + 1
@@ -191,14 +191,14 @@ var queueMistakes = []mistake{
 	{
 		name: "OneByOne", is: "The nodes of a Multi are made one by one, in the order in which its locks are named.",
 		edits: []edit{
-			{inQueue + "create.go", `if e.sentWith = nil; e.c.Ordered() {`, `
-				if e.sentWith = nil; e.c.Ordered() && (fresh || len(paths) == 1 || !mistake("OneByOne")) {`},
-			{inQueue + "create.go", `return e.c.Create(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)`, `
+			{inQueue + "create.go", `if e.beside = nil; e.c.Ordered() {`, `
+				if e.beside = nil; e.c.Ordered() && (fresh || len(paths) == 1 || !mistake("OneByOne")) {`},
+			{inQueue + "create.go", `return e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)`, `
 				together := len(paths)
 				if mistake("OneByOne") {
 					together = 1
 				}
-				made, ran, err := e.c.Create(paths[:together], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+				made, czxid, ran, err := e.c.Make(paths[:together], data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 				for _, p := range paths[together:] {
 					var next []string
 					if err == nil {
@@ -206,7 +206,7 @@ var queueMistakes = []mistake{
 						made = append(made, next...)
 					}
 				}
-				return made, ran, err`},
+				return made, czxid, ran, err`},
 			{inZksync + "multi.go", `slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })`, `
 				if !mistake("OneByOne") {
 					slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })
