@@ -2,8 +2,6 @@ package conn
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -20,19 +18,6 @@ import (
 type Batch struct {
 	c     *Conn
 	calls []*Call
-}
-
-// Call is one request of a Batch. Its methods may be called by any goroutine. Those that
-// return a result are for a Call that is done.
-type Call struct {
-	call
-	c     *Conn
-	ran   Ran
-	over  chan struct{}
-	then  func()
-	slot  bool     // it has one of Conn.slots
-	key   watchKey // if the call is to set a watch; the zero value: it is not
-	watch *Watch
 }
 
 // Batch returns a batch without requests.
@@ -139,20 +124,6 @@ func (b *Batch) send(ctx context.Context) (Ran, error) {
 	return Ran{}, nil
 }
 
-// slot waits until n more requests may wait for their answers.
-func (c *Conn) slot(ctx context.Context, n int) error {
-	if c.slots.TryAcquire(int64(n)) {
-		return nil
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.life, func() { cancel(ErrClosed) })()
-	if err := c.slots.Acquire(ctx, int64(n)); err != nil {
-		return fmt.Errorf("%w: %w", errNotSent, context.Cause(ctx))
-	}
-	return nil
-}
-
 // sendOn sends the requests on a pipe. wait is true if the caller can wait for the write.
 func (b *Batch) sendOn(p *pipe, wait bool) {
 	calls := make([]*call, 0, len(b.calls))
@@ -201,152 +172,4 @@ func (b *Batch) runAll() {
 			return
 		}
 	}
-}
-
-func (k *Call) isWatch() bool { return k.key != watchKey{} }
-
-// share waits for the answer to a request that another caller has made for the watch.
-func (k *Call) share() {
-	k.watch, k.err = k.c.armedWatch(k.watch)
-	k.end()
-}
-
-// finished ends the call with the result that it has.
-func (k *Call) finished() {
-	if k.watch != nil {
-		k.c.armed(k.watch, &k.answer, k.ran, k.err)
-		close(k.watch.armed)
-	}
-	k.end()
-}
-
-func (k *Call) end() {
-	if k.slot {
-		k.c.slots.Release(1)
-	}
-	if k.then != nil {
-		k.then()
-	}
-	close(k.over)
-}
-
-// Then arranges for f to be called with the result, just before the channel of Done is
-// closed, by the goroutine that reads from the connection or by any other, perhaps before
-// Send returns. f must not block, and must not wait for another request. Then is called
-// before Send.
-func (k *Call) Then(f func()) { k.then = f }
-
-// Done returns a channel that is closed when the call is done.
-func (k *Call) Done() <-chan struct{} { return k.over }
-
-// Wait waits until the call is done, and returns its error. It fails with the cause of ctx
-// when that ends first: the request may still be carried out.
-func (k *Call) Wait(ctx context.Context) error {
-	select {
-	case <-k.over:
-		return k.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// Err returns the error of the request.
-func (k *Call) Err() error { return k.err }
-
-// Ran returns the states in which the request was made.
-func (k *Call) Ran() Ran { return k.ran }
-
-// Sent returns a time that is not after the request was written.
-func (k *Call) Sent() time.Time { return k.sent }
-
-// Zxid returns the zxid of the answer: that of the transaction if the request was a write
-// of the quorum, so that it is the czxid of the nodes that this has created. It is 0 with
-// a program's client.
-func (k *Call) Zxid() int64 { return k.answer.zxid }
-
-// Made returns the paths of the nodes that a Create has made.
-func (k *Call) Made() []string { return k.rq.made(&k.answer) }
-
-// Parts returns the results of a Multi, one for each operation.
-func (k *Call) Parts() []zk.MultiResponse { return k.answer.parts }
-
-// Names returns what Children has listed.
-func (k *Call) Names() []string { return k.answer.names }
-
-// Data returns what Get has read.
-func (k *Call) Data() []byte { return k.answer.data }
-
-// Stat returns the Stat that Stat or Get has read.
-func (k *Call) Stat() *zk.Stat { return &k.answer.stat }
-
-// Watch returns the watch that Watch or WatchChildren has set. It is nil if there is an
-// error.
-func (k *Call) Watch() *Watch {
-	if k.err != nil {
-		return nil
-	}
-	return k.watch
-}
-
-// DeleteAsync sends the deletion of a node, whatever its version, and returns once that has
-// been written to the connection. It waits for the write for T/3 at most; then it ends
-// the connection, and the outcome is unknown. f is called once with the result, perhaps
-// before DeleteAsync returns, by the goroutine that reads from the connection or by any
-// other. f must not block, and must not wait for another request.
-//
-// If nothing could be sent, DeleteAsync returns an error that is [NotSent] by [Classify],
-// and does not call f. It waits for T/3 at most while maxOutstanding requests wait for
-// their answers. With a program's client, a goroutine makes the request, and DeleteAsync
-// does not wait for that.
-func (c *Conn) DeleteAsync(path string, f func(Ran, error)) error {
-	rq := request{op: wire.OpDelete, path: path, version: -1}
-	if err := c.fits(rq.size()); err != nil {
-		return err
-	}
-	by, _, err := c.carrier()
-	if err != nil {
-		return err
-	}
-	p, ok := by.(*pipe)
-	if !ok {
-		go func() {
-			_, ran, err := c.do(rq)
-			f(ran, err)
-		}()
-		return nil
-	}
-	if err := c.slotWithin(p.patience()); err != nil {
-		return err
-	}
-	d := &deletion{call: call{rq: rq}, p: p, f: f}
-	d.owner = d
-	upto, _, err := p.enqueue([]*call{&d.call})
-	if err != nil {
-		c.slots.Release(1)
-		return err
-	}
-	_ = p.written(upto) // its error ends the call, too
-	return nil
-}
-
-// slotWithin does the same as slot for one request, for some time at most.
-func (c *Conn) slotWithin(d time.Duration) error {
-	if c.slots.TryAcquire(1) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(c.life, d)
-	defer cancel()
-	return c.slot(ctx, 1)
-}
-
-// deletion is the call of DeleteAsync.
-type deletion struct {
-	call
-	p *pipe
-	f func(Ran, error)
-}
-
-func (d *deletion) finished() {
-	d.p.c.slots.Release(1)
-	d.f(d.p.ran(), d.err)
 }

@@ -11,6 +11,11 @@
 // [Adapt] uses a client that the program has made. The defects that only a dialer, a
 // list of hosts or a callback can meet remain there.
 //
+// After Dial, the requests of this package do not go through the client at all. They
+// travel as frames of their own on the client's connection (pipe), which leaves the
+// session, the pings, the reconnects and the program's requests to the client. After
+// Adapt, they are calls of the client. Both are a carrier.
+//
 // A Conn is composed of these parts:
 //
 //	clock.go    quorumClock    how long ago the quorum last proved that the session lives
@@ -23,12 +28,17 @@
 //	foreign.go  absence        whether the program may have closed that client
 //	link.go     link           a client of the Conn's own, with its dialer and hosts
 //	frame.go    framed         what stands between such a client and its socket
+//	pipe.go     pipe           our requests and their answers on that socket
+//	request.go  carrier        what brings a request to the servers: a pipe, or
+//	client.go   clientCarrier  the calls of a program's client
+//	batch.go    Batch          several requests in one write
 //
-// All but foreignClient, link and framed know no client, and are tested alone.
+// All but foreignClient, clientCarrier, link and framed know no client, and are tested
+// alone.
 //
 // Mutexes are taken in this order: foreignClient.polling, Conn.mu or framed.mu, and
-// then one of link.mu, watches.mu and unreadable.mu. No request is made while one of
-// them is held.
+// then one of link.mu, watches.mu, pipe.mu and unreadable.mu. No request is made while
+// one of them is held, and nothing is written: pipe.turn, a channel, orders the writes.
 //
 // The list below names the defects and limits of go-zookeeper/zk v1.0.4 that matter to
 // a lock. After "Met" it names the declarations of this package, or of package queue,
@@ -40,14 +50,20 @@
 //   - No call takes a context. A call returns with its answer, or when the client is
 //     closed (conn.go:931-944). Its request may take effect long after the caller has
 //     given up. Here calls run in goroutines that outlive the caller and deal with the
-//     nodes that a late request creates. Met: Conn.do, queue.Entry.Stand,
+//     nodes that a late request creates. Met: Conn.do, Batch.Send, queue.Entry.Stand,
 //     queue.Entry.Remove.
 //   - The queue of requests blocks. It holds 16; each further call waits in the
-//     send, without a limit (conn.go:40, 918). Met: Conn.do.
+//     send, without a limit (conn.go:40, 918). Met: Conn.do, pipe.enqueue.
+//   - Each answer costs three switches between goroutines, and each request a write of
+//     its own (conn.go:768-771, 870). Met: pipe.receive, pipe.drain.
+//   - A write may take two thirds of the session timeout (conn.go:750-752). The client sets
+//     the deadline for its own writes and removes it after each. Met:
+//     framed.SetWriteDeadline, pipe.write.
 //   - A request that was not sent survives its session. A disconnect fails only the
 //     requests that were sent (conn.go:497-500, 523-531). The others wait for the next
 //     connection, and after an expiry the next session carries them out
-//     (conn.go:435-437). Met: Ran.Session, queue.Entry.trace, queue.Entry.removeNode.
+//     (conn.go:435-437). Met: pipe.fail, Ran.Session, queue.Entry.trace,
+//     queue.Entry.removeNode.
 //   - ErrConnectionClosed does not say what became of the request. A request that was
 //     sent and not answered returns it (conn.go:497-500), and so does each that races
 //     with Close (conn.go:916-943). Met: Classify.
@@ -57,24 +73,25 @@
 //     the client's own errors do not cover all failures. Met: Classify.
 //   - Most of the servers' error codes have no error value. Each becomes a new error
 //     with the number in its text, for which errors.Is is useless
-//     (constants.go:150-155). Met: Code, Classify.
+//     (constants.go:150-155). Met: Code, Classify, toError.
 //   - Calls hardly ever report that the session has expired. All requests that were
 //     sent have failed with ErrConnectionClosed before the client learns of the expiry
 //     (conn.go:497-500, 705-711). Met: link.event, Conn.poll, Ran.Session.
 //   - Some results come together with an error. Exists returns true with one
-//     (conn.go:1192-1197). Met: Conn.Stat.
+//     (conn.go:1192-1197). Met: request.call.
 //   - CreateContainer reads its result while the client may still write it, if Close
-//     is called at that moment (conn.go:1098-1099). Met: Conn.CreateParent.
+//     is called at that moment (conn.go:1098-1099). Met: request.call.
 //   - A request that is too large breaks the connection for all others: above
 //     1,048,575 bytes (jute.maxbuffer) the servers close it. Met: Conn.fits.
 //   - A request that just fills the send buffer ends the process. The encoder recovers
 //     from a slice that is out of range, but not from an index (structs.go:505-514,
 //     548-554). Met: Conn.fits, clientLimit.
 //   - Create returns no Stat, and the zxid of each answer is dropped
-//     (conn.go:1071-1076), so that a fence costs a read. Met: queue.Entry.watchOwn.
+//     (conn.go:1071-1076), so that a fence costs a read. Met: Conn.Make,
+//     queue.Entry.watchOwn.
 //   - Create with FlagContainer makes a plain node, which the servers never remove
 //     (conn.go:1057-1077). Multi makes the same node and reports an error
-//     (structs.go:372-374). Met: Conn.CreateParent.
+//     (structs.go:372-374). Met: Conn.CreateParent, Container.
 //   - CreateProtectedEphemeralSequential leaves nodes behind. It searches for its node
 //     without a Sync, and only after ErrConnectionClosed. It gives up at the first
 //     error of the search. It takes the node of another session for its own. It panics
@@ -92,7 +109,8 @@
 //     answer ends it (conn.go:811-813), and the same request ends the next one.
 //     Met: link.receives.
 //   - Each client allocates 1.5 MiB to send from, and each connection 1.5 MiB to
-//     receive into (conn.go:38, 206, 794-798). Met: sendBuffer, link.receives.
+//     receive into (conn.go:38, 206, 794-798). Met: firstSendBuffer, link.lend,
+//     link.receives.
 //
 // # Connecting
 //
@@ -114,6 +132,8 @@
 //     framed.authenticate.
 //   - Credentials whose request fails with the connection are forgotten
 //     (conn.go:947-971). Met: framed.authenticate.
+//   - The client reports a session before it has sent its credentials again
+//     (conn.go:716, 455). Met: link.remember, framed.authenticate.
 //   - A client that has locked up stays locked up, and reports nothing. If it recovers
 //     after it was given up, it connects again and carries out the creates that it
 //     has queued (conn.go:426-510, 766-771). Met: Conn.watchdog, link.kill.
@@ -161,7 +181,7 @@
 //
 //   - A watch can't be removed. Each call that sets one adds a channel, which stays
 //     until the node changes or the session ends (conn.go:883-891). Met: watches.get,
-//     feed.follow.
+//     watchKey.request, feed.follow.
 //   - A watch on a node that is gone stays for ever (conn.go:1201-1213). Get-watches
 //     set none there. Met: Conn.Watch.
 //   - Watches do not report a disconnect. They report events and the expiry alone

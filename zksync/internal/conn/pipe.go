@@ -3,8 +3,6 @@ package conn
 import (
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,12 +54,6 @@ type pipe struct {
 	waits   []wait
 }
 
-// wait ends when so many bytes have been written.
-type wait struct {
-	upto int64
-	done chan struct{}
-}
-
 func newPipe(f *framed) *pipe {
 	return &pipe{c: f.l.c, f: f, turn: make(chan struct{}, 1), ended: make(chan struct{}), last: firstXid + 1}
 }
@@ -82,9 +74,6 @@ type call struct {
 // owner hears of the result of a call, from the goroutine that reads from the connection
 // or from the one that ends it. finished must not block.
 type owner interface{ finished() }
-
-// keepOut bounds the buffers that are kept for later frames.
-const keepOut = 4 << 10
 
 // carry makes a request and waits for the answer. It ends with the connection, and
 // when the Conn is closed.
@@ -140,163 +129,12 @@ func (p *pipe) reuse(k *call) {
 	}
 }
 
-// enqueue puts the frames of calls into out. From then on their place in the order of
-// all requests is certain, and each will have a result. upto is for written. roomy
-// reports that a write will not block, as so little waits for an answer. After an
-// error, none was sent, and none gets a result.
-func (p *pipe) enqueue(calls []*call) (upto int64, roomy bool, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err != nil {
-		return 0, false, errNotSent
-	}
-	now := time.Now()
-	for _, k := range calls {
-		if p.last--; p.last == math.MinInt32 {
-			p.last = firstXid
-		}
-		before := len(p.out)
-		k.xid, k.sent = p.last, now
-		p.out = k.rq.appendFrame(p.out, k.xid)
-		k.size = len(p.out) - before
-		p.awaited += k.size
-		p.queued += int64(k.size)
-		p.calls.push(k)
-		p.c.requests.Add(1)
-	}
-	p.unsent += len(calls)
-	for _, k := range calls {
-		if k.rq.op == wire.OpCreate {
-			p.c.outbox.sent(k.rq.path)
-		}
-	}
-	return p.queued, p.awaited <= roomFor, nil
-}
-
-// roomFor is a number of bytes that fits into the buffers of any socket.
-const roomFor = 8 << 10
-
-// pass sends a frame of the client, and returns once it has been written. size is the
-// number of bytes for which there will be an answer: see passed.
-func (p *pipe) pass(frame []byte, size int) (int, error) {
-	p.mu.Lock()
-	if p.err == nil {
-		p.out = append(p.out, frame...)
-		p.queued += int64(len(frame))
-		p.awaited += size
-	}
-	upto := p.queued
-	p.mu.Unlock()
-	if err := p.written(upto); err != nil {
-		return 0, err
-	}
-	return len(frame), nil
-}
-
-// passed notes that a frame of the client was answered.
-func (p *pipe) passed(size int) {
-	p.mu.Lock()
-	p.awaited -= size
-	p.mu.Unlock()
-}
-
-// written waits until so many bytes have been written, for T/3 at most. After that it
-// ends the connection. It fails with the reason for which the connection ended.
-func (p *pipe) written(upto int64) error {
-	p.flush()
-	p.mu.Lock()
-	if p.wrote >= upto || p.err != nil {
-		err := p.err
-		p.mu.Unlock()
-		return err
-	}
-	w := wait{upto: upto, done: make(chan struct{})}
-	p.waits = append(p.waits, w)
-	p.mu.Unlock()
-	timer := time.NewTimer(p.patience())
-	defer timer.Stop()
-	select {
-	case <-w.done:
-		return nil
-	case <-p.ended:
-	case <-timer.C:
-		p.f.cut()
-	}
-	return p.failure()
-}
-
 // failure returns why the connection ended, or nil.
 func (p *pipe) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
-
-// flush writes what is queued, unless somebody writes already: that one goes on
-// until the queue is empty.
-func (p *pipe) flush() {
-	select {
-	case p.turn <- struct{}{}:
-		p.drain()
-	default:
-	}
-}
-
-// drain writes what is queued until nothing is, and gives the turn back. If that takes
-// long, a goroutine goes on.
-func (p *pipe) drain() {
-	start := time.Now()
-	for rounds := 0; ; rounds++ {
-		p.mu.Lock()
-		if len(p.out) == 0 || p.err != nil {
-			<-p.turn // under the mutex: who queues more after this gets the turn
-			p.mu.Unlock()
-			return
-		}
-		if rounds > 0 && time.Since(start) > longDrain {
-			p.mu.Unlock()
-			go p.drain()
-			return
-		}
-		buf := p.out
-		p.out, p.spare, p.unsent = p.spare[:0], nil, 0
-		p.mu.Unlock()
-		if err := p.write(buf); err != nil {
-			p.fail(err)
-			p.f.cut() // a part of a frame may have been written
-			continue
-		}
-		p.mu.Lock()
-		p.wrote += int64(len(buf))
-		p.wakeLocked()
-		if cap(buf) <= keepOut {
-			p.spare = buf[:0]
-		}
-		p.mu.Unlock()
-	}
-}
-
-// longDrain is how long a caller may write for others.
-const longDrain = time.Millisecond
-
-// wakeLocked ends the waits for bytes that have been written.
-func (p *pipe) wakeLocked() {
-	n := 0
-	for ; n < len(p.waits) && p.waits[n].upto <= p.wrote; n++ {
-		close(p.waits[n].done)
-	}
-	p.waits = slices.Delete(p.waits, 0, n)
-}
-
-// write writes to the socket, for T/3 at most.
-func (p *pipe) write(b []byte) error {
-	_ = p.f.Conn.SetWriteDeadline(time.Now().Add(p.patience()))
-	_, err := p.f.Conn.Write(b)
-	return err
-}
-
-// patience bounds a write. The session has to survive a server that reads nothing.
-func (p *pipe) patience() time.Duration { return p.c.shorter() / 3 }
 
 // receive gives an answer to its call. An error means that the connection can't be
 // used any more.
@@ -362,36 +200,4 @@ func (k *call) finish() {
 		return
 	}
 	k.done <- struct{}{}
-}
-
-// queue is a queue of calls. The zero value is empty.
-type queue struct {
-	calls []*call
-	head  int
-}
-
-func (q *queue) len() int     { return len(q.calls) - q.head }
-func (q *queue) all() []*call { return q.calls[q.head:] }
-func (q *queue) push(k *call) { q.calls = append(q.calls, k) }
-
-// first returns the first call, or nil.
-func (q *queue) first() *call {
-	if q.len() == 0 {
-		return nil
-	}
-	return q.calls[q.head]
-}
-
-// pop removes the first call.
-func (q *queue) pop() {
-	q.calls[q.head] = nil
-	q.head++
-	switch {
-	case q.len() == 0:
-		q.calls, q.head = q.calls[:0], 0
-	case q.head >= 32 && q.head > len(q.calls)/2:
-		n := copy(q.calls, q.calls[q.head:])
-		clear(q.calls[n:])
-		q.calls, q.head = q.calls[:n], 0
-	}
 }
