@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type writes struct {
 	mu     sync.Mutex
 	frames [][]wire.Op   // of each write after the connect request
 	held   chan struct{} // closed when writes may go on; nil: they may
+	slow   time.Duration // of each write
 }
 
 func (w *writes) config() Config {
@@ -86,7 +88,7 @@ func (c *writtenConn) Close() error {
 
 func (c *writtenConn) Write(b []byte) (int, error) {
 	c.w.mu.Lock()
-	held := c.w.held
+	held, slow := c.w.held, c.w.slow
 	if c.greeted {
 		c.w.frames = append(c.w.frames, opsOf(b))
 	}
@@ -105,6 +107,7 @@ func (c *writtenConn) Write(b []byte) (int, error) {
 			return 0, errors.New("i/o timeout")
 		}
 	}
+	time.Sleep(slow)
 	return c.Conn.Write(b)
 }
 
@@ -318,6 +321,64 @@ func TestWriteIsBounded(t *testing.T) {
 			t.Errorf("the batch that waited: %v", create.Err())
 		}
 	})
+	// Each write is quick enough, but the second one comes too late.
+	bubble(t, "Behind", func(t *testing.T) {
+		f := newFake(T)
+		c, w := noted(t, f)
+		w.mu.Lock()
+		w.slow = T / 4
+		w.mu.Unlock()
+		results := make(chan error, 2)
+		result := func(_ Ran, err error) { results <- err }
+		go func() { _ = c.DeleteAsync("/a", result) }()
+		synctest.Wait()
+		start := time.Now()
+		if err := c.DeleteAsync("/b", result); err != nil || time.Since(start) != T/3 {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if err := <-results; !errors.Is(err, zk.ErrNoNode) {
+			t.Errorf("the first: %v", err)
+		}
+		if err := <-results; Classify(err) != Unknown {
+			t.Errorf("the second: %v", err)
+		}
+		w.mu.Lock()
+		w.slow = 0
+		w.mu.Unlock()
+		time.Sleep(T) // until the slow write has ended
+	})
+	// The client's deadlines are not those of our writes.
+	bubble(t, "Deadline", func(t *testing.T) {
+		f := newFake(T)
+		c, _ := noted(t, f)
+		fr := c.link.cur
+		wc := fr.Conn.(*writtenConn)
+		before := wc.deadline
+		if _, err := c.Sync("/"); err != nil || wc.deadline == before {
+			t.Fatalf("%v, with the deadline %v", err, wc.deadline)
+		}
+		before = wc.deadline
+		if err := fr.SetWriteDeadline(time.Time{}); err != nil || wc.deadline != before {
+			t.Errorf("%v, with the deadline %v", err, wc.deadline)
+		}
+	})
+	// A caller writes for others for a short time only.
+	bubble(t, "ForOthers", func(t *testing.T) {
+		f := newFake(T)
+		c, w := noted(t, f)
+		w.mu.Lock()
+		w.slow = T / 12
+		w.mu.Unlock()
+		start := time.Now()
+		go func() { time.Sleep(T / 24); go c.Sync("/"); time.Sleep(T / 12); go c.Sync("/") }()
+		if err := c.DeleteAsync("/a", func(Ran, error) {}); err != nil || time.Since(start) != T/12 {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		time.Sleep(T)
+		w.mu.Lock()
+		w.slow = 0
+		w.mu.Unlock()
+	})
 	// The client's own frames wait for their turn, too.
 	bubble(t, "Ping", func(t *testing.T) {
 		f := newFake(T)
@@ -361,6 +422,9 @@ func TestWritesAreShared(t *testing.T) {
 		wg.Wait()
 		if got := w.take(); len(got) != 2 || len(got[0])+len(got[1]) != 21 {
 			t.Errorf("writes: %v", got)
+		}
+		if n := c.pipe.Load().awaited; n != 0 {
+			t.Errorf("%d bytes await an answer", n)
 		}
 	})
 }
@@ -503,4 +567,62 @@ func TestBatchWaitsForASlot(t *testing.T) {
 		}
 		c.slots.Release(maxOutstanding)
 	})
+}
+
+// When a call learns that its connection has ended, the state says so, too. Otherwise a
+// caller that tries again would find the same connection.
+func TestDownBeforeTheResult(t *testing.T) {
+	for name, raw := range map[string]func(xid int32) []byte{
+		"Malformed": func(xid int32) []byte { return frame(header(xid, 0), i32(1)) },
+		"NotNext":   func(xid int32) []byte { return frame(header(xid-1, 0)) },
+		"End":       func(int32) []byte { return frame() },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := newFake(T)
+			c := f.open(t)
+			f.do(func() {
+				f.script = func(p *peer, h wire.RequestHeader) (a act) {
+					if p.n == 1 {
+						a.raw = raw(h.Xid)
+					}
+					return a
+				}
+			})
+			b := c.Batch()
+			stat := b.Stat("/")
+			stat.Then(func() {
+				if st, _ := c.State(); st.Up {
+					t.Errorf("the result %v comes in the state %+v", stat.Err(), st)
+				}
+			})
+			b.Send(t.Context())
+			if <-stat.Done(); Classify(stat.Err()) != Unknown {
+				t.Errorf("result %v", stat.Err())
+			}
+		})
+	}
+}
+
+// A connection that is given up ends its calls, even if the client has locked up and does
+// not read.
+func TestCutEndsTheCalls(t *testing.T) {
+	c := newConn(Config{Timeout: time.Minute})
+	l := &link{c: c, done: make(chan struct{}), grown: make(chan struct{})}
+	s := &scripted{}
+	s.in, s.out = io.Pipe()
+	fr := newFramed(l, s, s, "x", time.Second)
+	fr.ready, fr.sent, l.cur, c.link = true, time.Now(), fr, l
+	c.mu.Lock()
+	c.setLocked(State{Session: 1, Epoch: 1, Up: true})
+	c.mu.Unlock()
+	b := c.Batch()
+	k := b.Stat("/")
+	b.Send(t.Context())
+	l.cut()
+	if <-k.Done(); Classify(k.Err()) != Unknown {
+		t.Errorf("result %v", k.Err())
+	}
+	if _, _, err := c.Stat("/"); Classify(err) != NotSent {
+		t.Errorf("after that: %v", err)
+	}
 }
