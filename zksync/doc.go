@@ -178,7 +178,7 @@
 // anyway, it is logged at level Error, to slog.Default unless [WithLogger] is
 // set; a loss by Session.Close is not. The lock then keeps its place among the goroutines of its own session
 // until its Unlock. It does not hold up other sessions. UnlockContext returns
-// ErrLost; Unlock logs it.
+// ErrLost; Unlock logs it when the answer to its deletion shows the loss.
 //
 // After a loss the same Mutex works at once, on the next session.
 //
@@ -354,9 +354,17 @@
 //
 // The deadline of a context bounds the whole call, however many disconnects and
 // predecessors there are. Release and UnlockContext stop waiting when their
-// context ends, Unlock and Do after T/3. The deletion goes on in the background
+// context ends, and Do stops after T/3. The deletion goes on in the background
 // until the node is known to be gone. Release may be given the hold's own context,
 // which it ends itself: it then waits for T/3 at most.
+//
+// Unlock, RUnlock and Semaphore.Release have no result, and don't wait for one. They
+// return once the release has been sent, and never later than after T/3. Requests
+// of one session come to the server in order, so the next call of the same session
+// finds the lock released. Another session may be refused for that moment. Use
+// UnlockContext to know that the lock is free: for example before the program tells
+// another one to try. On a client of the program (NewSession) they wait for the
+// confirmation, for T/3 at most.
 //
 // # Suspend and clocks
 //

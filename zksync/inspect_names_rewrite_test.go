@@ -140,6 +140,7 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 		suite.Must(t, sem.Acquire(suite.Context(t), 5))
 		s.Take(t)
 		sem.Release(1)
+		suite.Released(t, s.Session)
 		s.Wants(t, "a part", suite.Ops{"multi": 1})
 		n := firstNode(t, s.Session, p)
 		if n.Weight != 4 || n.Identity == "" {
@@ -149,6 +150,7 @@ func TestShrinkKeepsWhatTheNodeSays(t *testing.T) {
 		suite.Must(t, err)
 		s.Take(t)
 		sem.Release(1)
+		suite.Released(t, s.Session)
 		s.Wants(t, "a part of a node that was written to", suite.Ops{"multi": 2, "getData": 1})
 		if n := firstNode(t, s.Session, p); n.Weight != 3 || !n.Revoked {
 			t.Errorf("%+v", n)

@@ -21,10 +21,19 @@ type Locker interface {
 	// when an option makes no sense, or contradicts that of another value in use
 	// for the path. Unlock ends it.
 	//
-	// Unlock gives one level of the lock back, whoever took it, as in package sync,
-	// and waits at most a third of the session timeout for the confirmation. On a
-	// result of As it ends a level of the owner, as UnlockContext does. It panics
-	// if the lock is not locked, or is held by a Hold. If the lock was lost,
+	// Unlock gives one level of the lock back, whoever took it, as in package sync.
+	// It returns once the release has been sent: what this session asks for next
+	// finds the lock released, but another session may be refused for that moment.
+	// Use UnlockContext to know. The deletion of the node is followed in the
+	// background until the node is gone, and a loss that it shows is logged.
+	//
+	// While there is no connection Unlock does not wait at all. It waits at most a
+	// third of the session timeout where sending takes long, or a thousand answers
+	// are outstanding. On a client of the program (NewSession) it waits as long for
+	// the confirmation itself.
+	//
+	// On a result of As, Unlock ends a level of the owner, as UnlockContext does. It
+	// panics if the lock is not locked, or is held by a Hold. If the lock was lost,
 	// Unlock only ends the loss; see ErrLost.
 	sync.Locker
 
@@ -72,8 +81,8 @@ type Locker interface {
 	// Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
 	// returned. An error of fn is also joined with ErrRevoked if the lock was asked
 	// back; nil stays nil. If the lock can't be had, Do returns that error, and fn
-	// does not run. If fn panics, the lock is released first. Do waits for the
-	// confirmation as Unlock does.
+	// does not run. If fn panics, the lock is released first. Do waits at
+	// most a third of the session timeout for the confirmation of the release.
 	Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error
 
 	// TryDo is Do without a wait for the lock. It reports whether fn ran: false

@@ -171,10 +171,14 @@ func (mu *Multi) Path() string { return mu.all().path }
 func (mu *Multi) Lock() { mu.all().Lock() }
 
 // Unlock ends one level of the Multi, whoever took it, as in package sync; the last
-// one releases all locks. It waits at most a third of the session timeout for the
-// confirmation; after that the deletion of the nodes goes on in the background. It
-// panics if the Multi is not locked, or is held by a Hold. If it was lost, Unlock logs
-// the loss, unless that was logged before.
+// one releases all locks. Unlock returns once the release has been sent: the next call of
+// this session finds the locks released, but another session may be refused for that
+// moment. Use UnlockContext to know. It panics if the Multi is not locked, or is held by a
+// Hold.
+//
+// The deletion of the nodes is followed in the background until they are gone. If that
+// shows that the Multi had been lost, the loss is logged, unless that was done before. It
+// waits when and for as long as the Unlock of a Mutex does.
 func (mu *Multi) Unlock() { mu.all().Unlock() }
 
 // TryLock takes all locks if nobody holds one of them or waits for it, and reports

@@ -88,17 +88,21 @@ func (m *Mutex) lock(ctx context.Context) {
 }
 
 // Unlock ends one level of the lock, whoever took it, as in package sync; the last
-// one releases it. It waits at most a third of the session timeout for the
-// confirmation; after that the deletion of the node goes on in the background. It
-// panics if the lock is not locked, or is held by a Hold. If the lock was lost,
-// Unlock deletes nothing and logs the loss, unless that was logged before.
+// one releases it. Unlock returns once the release has been sent: the next call of this
+// session finds the lock released, but another session may be refused for that moment.
+// Use UnlockContext to know. It panics if the lock is not locked, or is held by a Hold.
+//
+// The deletion of the node is followed in the background until the node is gone. If that
+// shows that the lock had been lost, the loss is logged, unless that was done before.
+// While there is no connection Unlock does not wait. It waits at most a third of the
+// session timeout where sending takes long, where a thousand answers are outstanding, and
+// for the confirmation where the client belongs to the program (NewSession).
 func (m *Mutex) Unlock() {
-	ctx, cancel := m.brief(context.Background())
-	defer cancel()
-	node, known, err := m.release(ctx)
-	if errors.Is(err, ErrLost) && !known {
-		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", node, "error", err)
-	}
+	b := m.release(context.Background(), true)
+	m.s.follow(b, func(err error) {
+		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", b.Node, "error", err)
+	})
+	m.s.sent(b)
 }
 
 // brief bounds a wait that no caller bounds.
@@ -159,8 +163,9 @@ func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 // the session ends. Every error is an *Error. UnlockContext panics as Unlock does, and
 // if only other owners hold the lock.
 func (m *Mutex) UnlockContext(ctx context.Context) error {
-	if node, _, err := m.release(ctx); err != nil {
-		return &Error{Op: "unlock", Path: m.path, Node: node, Err: err}
+	b := m.release(ctx, false)
+	if err := m.s.wait(ctx, b); err != nil {
+		return &Error{Op: "unlock", Path: m.path, Node: b.Node, Err: err}
 	}
 	return nil
 }
@@ -249,9 +254,9 @@ func (m *Mutex) check() {
 	}
 }
 
-// release ends one level of a plain lock. known tells whether a loss had been
-// noticed, and logged, before.
-func (m *Mutex) release(ctx context.Context) (node string, known bool, err error) {
+// release ends one level of a plain lock. With wait it returns once the deletion has been
+// written, if one request is enough.
+func (m *Mutex) release(ctx context.Context, wait bool) local.Back {
 	m.check()
 	read, by := m.kind == znode.Read, local.Name{}
 	if read { // of calls that share a node their names tell which
@@ -268,8 +273,8 @@ func (m *Mutex) release(ctx context.Context) (node string, known bool, err error
 	if err != nil {
 		m.unlocked(err)
 	}
-	b.Run()
-	return b.Node, b.Lost != nil, m.s.wait(ctx, b)
+	b.Run(wait)
+	return b
 }
 
 // unlocked panics for an unlock that has no level to end.

@@ -23,6 +23,7 @@ func (s *Session) use(c *conn.Conn) {
 		Observer: observer{s},
 		Writes:   s.mayWrite,
 		Peers:    s.cfg.tracer.Blocked != nil,
+		Told:     s.cfg.tracer.HoldEnd != nil || s.cfg.tracer.ReleaseStart != nil || s.cfg.tracer.ReleaseEnd != nil,
 		During:   s.during,
 	}
 }

@@ -54,7 +54,7 @@ func TestACL(t *testing.T) {
 		noAuth(t, no)
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.Must(t, suite.Receive(t, second))
-		other.Unlock()
+		suite.Must(t, other.UnlockContext(suite.Context(t)))
 		noAuth(t, no)
 		suite.AtRest(t, stranger)
 		if names, _, err := friend.Conn().Children(p); err != nil || len(names) != 0 {

@@ -60,7 +60,7 @@ func (h *Hold) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Run()
+	b.Run(false)
 	if !ended && b.Deletion != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = h.patience(ctx, b.Deletion.Done())

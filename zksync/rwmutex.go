@@ -70,10 +70,14 @@ func (rw *RWMutex) Path() string { return rw.writer().Path() }
 func (rw *RWMutex) Lock() { rw.writer().Lock() }
 
 // Unlock ends one level of the write lock, whoever took it, as in package sync; the
-// last one releases it. It waits at most a third of the session timeout for the
-// confirmation; after that the deletion of the node goes on in the background. It
-// panics if the lock is not locked for writing, or is held by a Hold. If the lock was
-// lost, Unlock deletes nothing and logs the loss, unless that was logged before.
+// last one releases it. Unlock returns once the release has been sent: the next call of
+// this session finds the lock released, but another session may be refused for that
+// moment. Use UnlockContext to know. It panics if the lock is not locked for writing, or is
+// held by a Hold.
+//
+// The deletion of the node is followed in the background until the node is gone. If that
+// shows that the lock had been lost, the loss is logged, unless that was done before.
+// Unlock waits when and for as long as that of a Mutex does.
 func (rw *RWMutex) Unlock() { rw.writer().Unlock() }
 
 // TryLock takes the write lock if nobody holds the lock or waits for it, and reports
@@ -177,9 +181,9 @@ func (rw *RWMutex) RLock() { rw.reader().Lock() }
 
 // RUnlock ends one level of the read lock, whoever took it, as in package sync: one
 // that no owner took, if there is any, and of these one that was lost. The last level
-// on a node deletes it. RUnlock waits at most a third of the session timeout for the
-// confirmation; after that the deletion goes on in the background. It panics if the
-// lock is not locked for reading, or by Holds only. A level that was lost costs no
+// on a node deletes it. RUnlock returns once the release has been sent, as Unlock does:
+// another session may be refused for that moment. Use RUnlockContext to know. It panics if
+// the lock is not locked for reading, or by Holds only. A level that was lost costs no
 // request; the loss is logged, unless it was logged before.
 func (rw *RWMutex) RUnlock() { rw.reader().Unlock() }
 

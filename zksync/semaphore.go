@@ -96,20 +96,35 @@ func (sem *Semaphore) TryAcquire(n int64) bool {
 }
 
 // Release gives n permits back that Acquire or TryAcquire took: those that were lost
-// first, then the newest, and never those of a Hold. It waits at most a third of the
-// session timeout for the confirmation; after that the work goes on in the
-// background. If some of the permits had been lost, that is logged. It panics if
-// fewer than n are held, or if n is negative.
+// first, then the newest, and never those of a Hold. It panics if fewer than n are held,
+// or if n is negative.
+//
+// Release returns once the requests have been sent: the next call of this session finds
+// the permits released, but another session may be refused for that moment. Take a Hold,
+// whose Release has a result, to know. The requests are followed in the background until
+// their work is done. If some of the permits had been lost, that is logged. Release waits
+// when and for as long as the Unlock of a Mutex does, and for an earlier Release of a part
+// of the same permits: for a third of the session timeout at most.
 func (sem *Semaphore) Release(n int64) {
 	sem.check(n)
 	if n == 0 {
 		return
 	}
-	ctx, cancel := sem.m.brief(context.Background())
-	defer cancel()
-	if err := sem.giveBack(ctx, n); errors.Is(err, ErrLost) && !closed(err) {
-		sem.m.s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
+	s := sem.m.s
+	report := func(err error) {
+		s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 	}
+	all := sem.giveBack(n)
+	for _, b := range all {
+		s.follow(b, report)
+	}
+	for _, b := range all {
+		if b.Lost != nil && !closed(b.Lost) {
+			report(b.Lost) // one loss stands for all
+			break
+		}
+	}
+	s.sent(all...)
 }
 
 // Hold waits until it has n permits, or until ctx is done, and returns a handle that
@@ -177,9 +192,8 @@ func (sem *Semaphore) acquire(ctx context.Context, op string, c *call, n int64) 
 }
 
 // giveBack gives n permits back. It panics if there are less.
-func (sem *Semaphore) giveBack(ctx context.Context, n int64) error {
-	s := sem.m.s
-	l := s.table.Find(sem.m.full)
+func (sem *Semaphore) giveBack(n int64) []local.Back {
+	l := sem.m.s.table.Find(sem.m.full)
 	if l == nil {
 		panic("zksync: released more permits than held")
 	}
@@ -191,24 +205,14 @@ func (sem *Semaphore) giveBack(ctx context.Context, n int64) error {
 		panic("zksync: released more permits than held")
 	}
 	runAll(all)
-	for _, b := range all {
-		if b.Lost != nil {
-			err = b.Lost // one loss stands for all
-		}
-	}
-	for _, b := range all {
-		if b.Lost == nil {
-			err = join(err, s.wait(ctx, b))
-		}
-	}
-	return err
+	return all
 }
 
 // runAll reports all ends to the tracer, even if one of the reports panics.
 func runAll(all []local.Back) {
 	if len(all) > 0 {
 		defer runAll(all[1:])
-		all[0].Run()
+		all[0].Run(true)
 	}
 }
 

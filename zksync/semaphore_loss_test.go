@@ -42,6 +42,7 @@ func TestLostPermitsArePaidFirst(t *testing.T) {
 			t.Error("not two are held")
 		}
 		sem.Release(1)
+		suite.Released(t, s)
 		if !other.TryAcquire(1) || other.TryAcquire(1) {
 			t.Error("not one is held")
 		}
@@ -116,6 +117,7 @@ func TestReleaseIsNotForHolds(t *testing.T) {
 		suite.Panics(t, more, func() { sem.Release(3) }) // none is given back
 		suite.InLine(t, raw, p, 2)
 		sem.Release(2)
+		suite.Released(t, s)
 		suite.Must(t, h.Err())
 		if got := suite.NodeOf(t, raw, p, s); got != h.Node() {
 			t.Errorf("%s is left, not the hold's", got)

@@ -38,6 +38,7 @@ func TestRefusedShrinkIsNoLoss(t *testing.T) {
 				_, err := raw.SetACL(p, allBut(perms), -1)
 				suite.Must(t, err)
 				sem.Release(part)
+				suite.Released(t, s)
 				_, err = raw.SetACL(p, allBut(0), -1)
 				suite.Must(t, err)
 			}
@@ -45,6 +46,7 @@ func TestRefusedShrinkIsNoLoss(t *testing.T) {
 			refused(1)
 			weighs(5)
 			sem.Release(1) // of 4: takes back both
+			suite.Released(t, s)
 			weighs(3)
 			refused(1)
 			refused(1)
@@ -62,6 +64,7 @@ func TestRefusedShrinkIsNoLoss(t *testing.T) {
 			}
 			suite.Must(t, raw.Delete(node, -1))
 			sem.Release(3)
+			suite.Released(t, s)
 			if n := s.Stats().Losses; n != 1 {
 				t.Errorf("%s: %d losses, want the one by hand", name, n)
 			}
@@ -99,8 +102,8 @@ func TestShrinkRefusedAfterALostAnswer(t *testing.T) {
 					return do
 				})
 				sem.Release(1)
+				suite.Released(t, s)
 				proxy.SetHook(nil)
-				suite.Eventually(t, "the part's clean-up is over", func() bool { return s.Stats().CleanupPending == 0 })
 				want := int64(5)
 				if done {
 					want = 4
@@ -110,6 +113,7 @@ func TestShrinkRefusedAfterALostAnswer(t *testing.T) {
 					t.Errorf("%s: %s, want a permit of %d", name, n, want)
 				}
 				sem.Release(1) // refused
+				suite.Released(t, s)
 				_, err := raw.SetACL(p, allBut(0), -1)
 				suite.Must(t, err)
 				sem.Release(3)

@@ -56,7 +56,9 @@ type Tracer struct {
 
 	// ReleaseStart and ReleaseEnd are called before and after the deletion of
 	// the lock's node, and not for a hand-over. ReleaseStart gets the context that
-	// HoldStart returned.
+	// HoldStart returned. ReleaseEnd is called once the answer is known: before
+	// UnlockContext, Release and Do return if they wait for it, and in general after
+	// Unlock, RUnlock and Semaphore.Release have returned.
 	ReleaseStart func(ctx context.Context, a AcquireInfo) context.Context
 	ReleaseEnd   func(ctx context.Context, a AcquireInfo, r ReleaseEndInfo)
 

@@ -3,6 +3,7 @@ package zksync
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/local"
@@ -27,11 +28,62 @@ func (s *Session) wait(ctx context.Context, b local.Back) error {
 			return ErrClosed // Close has returned and named the node
 		}
 	}
-	err := s.verdict(d.Err())
-	if errors.Is(err, ErrLost) && !errors.Is(d.Err(), ErrLost) { // else the loss is counted already
+	return s.counted(d.Err())
+}
+
+// counted returns what the result of a deletion means for the lock, and counts a loss that
+// was not counted before.
+func (s *Session) counted(result error) error {
+	err := s.verdict(result)
+	if errors.Is(err, ErrLost) && !errors.Is(result, ErrLost) {
 		s.table.Losses.Add(1)
 	}
 	return err
+}
+
+// follow follows the result of giving a lock back in the background. If it shows that the
+// lock had been lost, and nobody knew that, the loss is logged by report in the goroutine of
+// the events.
+func (s *Session) follow(b local.Back, report func(error)) {
+	if b.Lost != nil || b.Deletion == nil {
+		return
+	}
+	b.Deletion.Follow(func(result error) {
+		if err := s.counted(result); errors.Is(err, ErrLost) && !closed(err) {
+			s.events.push(func() { report(err) })
+		}
+	})
+}
+
+// sent waits, for a third of the session timeout at most, until what gives locks back has
+// been sent. A client that belongs to the program does not show what it has sent: there
+// sent waits for the answers.
+func (s *Session) sent(all ...local.Back) {
+	var limit <-chan time.Time
+	for _, b := range all {
+		d := b.Deletion
+		if b.Lost != nil || d == nil || !s.foreign && !d.Unsent() {
+			continue
+		}
+		if limit == nil {
+			timer := time.NewTimer(s.Timeout() / 3)
+			defer timer.Stop()
+			limit = timer.C
+		}
+		if !s.foreign {
+			if !d.AwaitSent(limit) {
+				return
+			}
+			continue
+		}
+		select {
+		case <-d.Done():
+		case <-limit:
+			return
+		case <-s.life.Done():
+			return // Close has named the node
+		}
+	}
 }
 
 // verdict returns what the result of a deletion means for the lock.

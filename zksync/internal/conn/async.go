@@ -3,22 +3,22 @@ package conn
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// DeleteAsync sends the deletion of a node, whatever its version, and returns once that has
-// been written to the connection. It waits for the write for T/3 at most; then it ends
-// the connection, and the outcome is unknown. f is called once with the result, perhaps
-// before DeleteAsync returns, by the goroutine that reads from the connection or by any
-// other. f must not block, and must not wait for another request.
+// DeleteAsync sends the deletion of a node, whatever its version. If wait is true, it
+// returns once that has been written to the connection: it waits for T/3 at most, and then
+// ends the connection, so that the outcome is unknown. Otherwise it leaves a write that might
+// take time to another goroutine. f is called once with the result, perhaps before
+// DeleteAsync returns, by the goroutine that reads from the connection or by any other. f
+// must not block, and must not wait for another request.
 //
-// If nothing could be sent, DeleteAsync returns an error that is [NotSent] by [Classify],
-// and does not call f. It waits for T/3 at most while maxOutstanding requests wait for
-// their answers. With a program's client, a goroutine makes the request, and DeleteAsync
-// does not wait for that.
-func (c *Conn) DeleteAsync(path string, f func(Ran, error)) error {
+// If nothing could be sent, because there is no connection or because maxOutstanding
+// requests wait for their answers, DeleteAsync returns at once with an error that is
+// [NotSent] by [Classify], and does not call f. With a program's client, a goroutine makes
+// the request, and DeleteAsync does not wait for that.
+func (c *Conn) DeleteAsync(path string, wait bool, f func(Ran, error)) error {
 	rq := request{op: wire.OpDelete, path: path, version: -1}
 	if err := c.fits(rq.size()); err != nil {
 		return err
@@ -35,28 +35,31 @@ func (c *Conn) DeleteAsync(path string, f func(Ran, error)) error {
 		}()
 		return nil
 	}
-	if err := c.slotWithin(p.patience()); err != nil {
-		return err
+	if !c.slots.TryAcquire(1) {
+		return errNotSent
 	}
 	d := &deletion{call: call{rq: rq}, p: p, f: f}
 	d.owner = d
-	upto, _, err := p.enqueue([]*call{&d.call})
+	upto, roomy, err := p.enqueue([]*call{&d.call})
 	if err != nil {
 		c.slots.Release(1)
 		return err
 	}
-	_ = p.written(upto) // its error ends the call, too
+	p.send(upto, roomy, wait)
 	return nil
 }
 
-// slotWithin does the same as slot for one request, for some time at most.
-func (c *Conn) slotWithin(d time.Duration) error {
-	if c.slots.TryAcquire(1) {
-		return nil
+// send writes what is queued. With wait it returns once that is written; the error of a
+// write ends the calls.
+func (p *pipe) send(upto int64, roomy, wait bool) {
+	switch {
+	case wait:
+		_ = p.written(upto)
+	case roomy:
+		p.flush()
+	default:
+		go p.flush()
 	}
-	ctx, cancel := context.WithTimeout(c.life, d)
-	defer cancel()
-	return c.slot(ctx, 1)
 }
 
 // deletion is the call of DeleteAsync.

@@ -146,14 +146,7 @@ func (b *Batch) sendOn(p *pipe, wait bool) {
 		}
 		return
 	}
-	switch {
-	case wait:
-		_ = p.written(upto) // its error ends the calls, too
-	case roomy:
-		p.flush()
-	default:
-		go p.flush()
-	}
+	p.send(upto, roomy, wait)
 }
 
 // runAll makes the requests with a program's client.

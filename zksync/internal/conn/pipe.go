@@ -80,10 +80,15 @@ type owner interface{ finished() }
 func (p *pipe) carry(rq *request) (answer, Ran, error) {
 	ran := p.ran()
 	k := p.newCall(rq)
-	if _, _, err := p.enqueue([]*call{k}); err != nil {
+	upto, _, err := p.enqueue([]*call{k})
+	if err != nil {
 		return answer{}, ran, err
 	}
-	p.flush()
+	if f := p.c.outbox.waiter(rq); f == nil {
+		p.flush()
+	} else if p.written(upto) == nil {
+		f()
+	}
 	select {
 	case <-k.done:
 	case <-p.c.life.Done():

@@ -50,10 +50,28 @@ func (c *Cleaner) settled() {
 }
 
 // remove deletes an entry's nodes, however long that takes. The caller must have called
-// expect.
-func (c *Cleaner) remove(e *queue.Entry) error {
+// expect. sent is that of queue.Entry.Remove.
+func (c *Cleaner) remove(e *queue.Entry, sent func()) error {
 	c.begin()
-	err := e.Remove()
+	return c.removes(e, sent)
+}
+
+// removeSoon does the same as remove, without a wait for the answer. See
+// queue.Entry.RemoveSoon for wait; sent is called once the caller need not wait any more.
+// done gets the result and must not block. It may be called by the goroutine that reads
+// the answers.
+func (c *Cleaner) removeSoon(e *queue.Entry, wait bool, sent func(), done func(error)) {
+	c.begin()
+	if e.RemoveSoon(wait, func(err error) { c.forget(e, err); done(err) }) {
+		sent()
+		return
+	}
+	go func() { done(c.removes(e, sent)) }()
+}
+
+// removes is remove for a deletion whose start has been reported.
+func (c *Cleaner) removes(e *queue.Entry, sent func()) error {
+	err := e.Remove(sent)
 	if open := e.Open(); len(open) > 0 && !errors.Is(err, conn.ErrClosed) {
 		c.t.Observer.Refused(open[0], true, err)
 		go c.chase(e)
@@ -76,7 +94,7 @@ func (c *Cleaner) chase(e *queue.Entry) {
 			c.settled()
 			return
 		}
-		if err := e.Remove(); len(e.Open()) == 0 {
+		if err := e.Remove(nil); len(e.Open()) == 0 {
 			c.forget(e, err)
 			return
 		}

@@ -42,9 +42,10 @@
 //     way to a turn serves a group in front, or leaves.
 //   - A ticket whose fence was shown serves one owner, once.
 //   - No call waits while its owner holds. Calls that waited enter with the call of their
-//     owner that is granted, or end if they can't hold beside it. A holder lasts until
-//     the calls that need a request have entered. Work that holds the lock does not wait
-//     for it.
+//     owner that is granted. Those that can't hold beside it end once that call has taken
+//     its grant, and go on waiting if it gives the grant back. A holder lasts until the
+//     calls that need a request have entered. Work that holds the lock does not wait for
+//     it.
 //   - Lost levels are given back first, then those of the oldest reader or the newest
 //     permit.
 //   - A call is answered once, and not before an earlier call that can't hold beside it.
@@ -54,6 +55,11 @@
 //     have been given back, and blocks no other process.
 //   - When holders are lost, the contexts of all end first. The deletion of nodes
 //     and all reports to the program come after that.
+//   - The deletion of a holder's node begins when the program has been told of the end of
+//     the holding, in the goroutine of the call that gave the lock back. It does not wait
+//     for the program once the session shuts down.
+//   - Each deletion is followed until the node is known to be gone, whether a call waits
+//     for that or not.
 //   - A lock is in the table as long as a call, a holder or a goroutine uses it.
 //
 // The tests play random programs against the line, and explore small worlds to the

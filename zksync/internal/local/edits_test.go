@@ -79,6 +79,17 @@ var edits = []struct{ rule, file, text, errs string }{
 		l.answer(c)
 	}
 	l.settle()`},
+	{"a grant that may be given back ends no call", "owner.go",
+		`		if how == never {
+			continue
+		}`, `		if how == never {
+			l.take(c)
+			c.err = ErrDeadlock
+			l.answer(c)
+			continue
+		}`},
+	{"a call that can't enter ends once the grant is taken", "owner.go",
+		`l.forbid(h.owner, math.MaxInt64)`, `l.forbid(h.owner, math.MinInt64)`},
 	{"work that holds the lock does not wait for it", "line.go",
 		`	if c.Within {`, `	if c.Within && c.Try {`},
 	{"an owner unlocks nobody else's level but an anonymous one", "holder.go",

@@ -117,7 +117,7 @@ func (l *Lock) Undo(c *Call) {
 	}
 	b := l.vacate(h, true)
 	l.finish()
-	b.Run()
+	b.Run(false)
 	if b.Deletion != nil {
 		brief(b.Deletion.done)
 	}

@@ -65,6 +65,9 @@ func (x *explorer) events() (all []event) {
 	for i := range x.line.held.Len() {
 		all = append(all, func(x *explorer) { x.giveBack(x.holderAt(i)) })
 	}
+	if x.unaccepted() != nil {
+		all = append(all, func(x *explorer) { x.accept(x.unaccepted()) })
+	}
 	if x.left.foreign > 0 {
 		kinds := []node{{kind: Exclusive}, {kind: Read}}
 		if x.permits() {
@@ -191,7 +194,7 @@ func (x *explorer) key() string {
 	}
 	for i := range x.line.held.Len() {
 		h := x.holderAt(i)
-		fmt.Fprintf(&b, "(%d %q %t %d %d %d %t %d)", h.kind, h.owner, h.shared, h.handoff, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
+		fmt.Fprintf(&b, "(%d %q %t %t %d %d %d %t %d)", h.kind, h.owner, h.accepted, h.shared, h.handoff, h.levels, h.handles+10*h.entering, h.lost != nil, name(h.ticket))
 	}
 	for _, t := range x.leaving {
 		fmt.Fprintf(&b, "-%d", name(t))

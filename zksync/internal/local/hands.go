@@ -21,7 +21,7 @@ var errSuperseded = errors.New("nobody waits for this node")
 func (l *Lock) renew(t *Ticket, alone bool) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
-	t.rel = newDeletion()
+	t.rel = newRenewal()
 	l.ref(1)
 	go l.renews(ctx, t, alone)
 }
@@ -31,7 +31,7 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 	defer l.Leave()
 	var err error
 	if t.kind == Permit {
-		err = t.e.Shrink(func() int64 { return l.weight(t) })
+		err = t.e.Shrink(func() int64 { return l.weight(t) }, nil)
 	}
 	var lease queue.Lease
 	if err == nil {
@@ -118,7 +118,7 @@ func (l *Lock) remove(t *Ticket) {
 				case <-o.gone:
 				}
 			}
-			l.gone(t, l.t.remove(t.e))
+			l.gone(t, l.t.remove(t.e, nil))
 		}()
 	})
 }
@@ -155,7 +155,6 @@ func (l *Lock) granted(c *Call, h *Holder) {
 		l.count() // before the call returns
 	}
 	if !c.enters {
-		l.entangles(c.Owner)
 		l.t.Acquired.Add(1)
 		if c.Handed = h.ticket.used; c.Handed {
 			l.t.Handoffs.Add(1)

@@ -19,6 +19,7 @@ type Holder struct {
 	handles int
 	// Calls that waited when their owner's was granted, and need a request to enter.
 	entering int
+	accepted bool // a call has taken its grant: the owner knows that it holds
 	lost     error
 	taken    bool // of a permit: its call has returned, so that its levels may be given back
 	elem     *list.Element

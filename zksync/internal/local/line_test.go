@@ -12,7 +12,7 @@ import (
 func (w *world) step(r *rand.Rand, permits, calm bool) {
 	l := w.line
 	w.event++
-	switch n := r.IntN(11); {
+	switch n := r.IntN(12); {
 	case n == 0 && !calm:
 		want := Want{Kind: Kind(1 + r.IntN(3)), Handoff: r.IntN(4), Handle: r.IntN(4) == 0, Try: r.IntN(6) == 0, Within: r.IntN(16) == 0}
 		if permits {
@@ -71,6 +71,10 @@ func (w *world) step(r *rand.Rand, permits, calm bool) {
 		w.renewal(w.renewing[r.IntN(len(w.renewing))], r.IntN(8) > 0)
 	case n == 9 && len(w.coming) > 0:
 		w.arrives(w.coming[r.IntN(len(w.coming))])
+	case n == 11: // a call returns with what it was granted
+		if h := w.unaccepted(); h != nil {
+			w.accept(h)
+		}
 	case n == 10 && !calm && r.IntN(8) == 0:
 		w.forbids(owners[r.IntN(len(owners))])
 	case n == 8:

@@ -114,6 +114,9 @@ func (l *Lock) Acquire(c *Call) error {
 			err = l.comes(c)
 		}
 		if err != nil || c.holder == nil || l.t.Conn.Alive(c.holder.ticket.e.Session()) {
+			if err == nil && c.Owner != "" && c.holder != nil {
+				l.accepts(c)
+			}
 			return err
 		}
 		// The process was stopped between the grant and here, for so long that
@@ -145,7 +148,7 @@ func (l *Lock) join(c *Call) error {
 		}
 		l.mu.Lock()
 	}
-	if h := l.line.mine(c.Owner, c.Kind); h != nil {
+	if h := l.line.enterable(c); h != nil {
 		l.mu.Unlock()
 		return l.again(c, h)
 	}
@@ -245,7 +248,7 @@ func (l *Lock) left(c *Call) {
 // admits returns an error for a call that can't be served.
 func (l *Lock) admits(c *Call) error {
 	switch {
-	case l.t.closed.Load(), l.t.stopped() && !c.Must && l.line.mine(c.Owner, c.Kind) == nil:
+	case l.t.closed.Load(), l.t.stopped() && !c.Must && l.line.enterable(c) == nil:
 		return ErrRefused // only an owner that holds the lock may still enter it
 	case c.Kind == Permit && c.Weight == 0:
 		return l.nothing(c.Terms)

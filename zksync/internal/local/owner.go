@@ -1,6 +1,10 @@
 package local
 
-import "container/list"
+import (
+	"container/list"
+	"math"
+	"slices"
+)
 
 // mine returns a holder of an owner, of the kind asked for if there is one: an
 // owner that writes may read beside that.
@@ -88,23 +92,53 @@ func (l *line) waitsNoMore(g *group) {
 // gather has the calls of an owner that wait enter with the call that its new holder was
 // made for: calls of one owner never wait for each other. Those that take a request first
 // (a handle, or a read beside a write) are answered with the holder that they are to
-// enter, which lasts until then. Those that can't enter end.
+// enter, which lasts until then. Those that can't enter go on waiting until that call has
+// taken its grant: if it gives the grant back, their owner has never held the lock.
 func (l *line) gather(h *Holder) {
-	for c := l.asks(h.owner); c != nil; c = l.asks(h.owner) {
+	all := l.asking[h.owner]
+	if all == nil {
+		return
+	}
+	for e := all.Front(); e != nil; {
+		c := e.Value.(*group).calls[0]
+		e = e.Next()
+		how := h.entry(c)
+		if how == never {
+			continue
+		}
 		l.take(c)
-		switch how := h.entry(c); {
-		case how == never:
-			c.err, c.peer = ErrDeadlock, nil
-			l.answer(c)
-		case how == same && !c.Want.Handle:
+		if how == same && !c.Want.Handle {
 			c.enters = true
 			l.admit(h, c)
-		default:
-			h.entering++
-			c.into = h
-			l.answer(c)
+			continue
 		}
+		h.entering++
+		c.into = h
+		l.answer(c)
 	}
+}
+
+// accept records that a call has taken the grant of h. The calls of the owner that still
+// wait can't enter, and end.
+func (l *line) accept(h *Holder) {
+	h.accepted = true
+	l.forbid(h.owner, math.MaxInt64)
+}
+
+// enterable returns the holder of an owner that a call of the owner can enter, or that
+// keeps the call from waiting, or nil. A call that can't enter waits like any other while
+// it is not certain that its owner will hold: see gather.
+func (l *line) enterable(c *Call) *Holder {
+	h := l.mine(c.Owner, c.Kind)
+	if h != nil && !h.accepted && h.entry(c) == never {
+		return nil
+	}
+	return h
+}
+
+// holds reports whether an owner knows that it holds.
+func (l *line) holds(owner string) bool {
+	return slices.ContainsFunc(l.owners[owner], func(h *Holder) bool { return h.accepted })
 }
 
 // forbid ends the calls of an owner that wait, up to the one with the number upto: the

@@ -48,10 +48,24 @@ func (l *Lock) entered(h *Holder) {
 	}
 	b := l.vacate(h, true)
 	l.finish()
-	b.Run()
+	b.Run(false)
 	if b.Deletion != nil {
 		brief(b.Deletion.done)
 	}
+}
+
+// accepts records that the call of an owner returns with the lock. If no call of the owner
+// has done so before, the owner's calls that can't enter end: those for this lock, and
+// those for locks that share a path with it.
+//
+//go:noinline
+func (l *Lock) accepts(c *Call) {
+	l.mu.Lock()
+	if h := c.holder; !h.accepted && !h.over() {
+		l.line.accept(h)
+		l.entangles(c.Owner)
+	}
+	l.finish()
 }
 
 // forbid ends the calls of an owner that wait, up to the one with the number upto.
@@ -233,6 +247,6 @@ func (l *Lock) drop(e *queue.Entry) {
 	l.ref(1)
 	go func() {
 		defer l.Leave()
-		_ = l.t.remove(e)
+		_ = l.t.remove(e, nil)
 	}()
 }

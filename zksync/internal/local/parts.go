@@ -134,11 +134,11 @@ func (t *Table) Entangled(name string, terms *Terms, owner string) bool {
 	return slices.ContainsFunc(t.sharing(name, terms), func(l *Lock) bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.line.mine(owner, Exclusive) != nil
+		return l.line.holds(owner)
 	})
 }
 
-// entangles ends the calls of an owner, who has got the lock, that wait for locks which
+// entangles ends the calls of an owner, who has taken the lock, that wait for locks which
 // share a path with it. A call that comes to wait after that finds out itself: see
 // Lock.join. It is called with l.mu held.
 func (l *Lock) entangles(owner string) {

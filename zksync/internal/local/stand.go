@@ -142,7 +142,7 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 		l.t.expect()
 		if len(t.e.Left())+len(t.e.Open()) == 0 { // which takes no request
 			l.finish()
-			l.gone(t, l.t.remove(t.e))
+			l.gone(t, l.t.remove(t.e, nil))
 		} else {
 			l.remove(t)
 			l.finish()

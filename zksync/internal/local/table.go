@@ -33,6 +33,7 @@ type Config struct {
 	Observer Observer
 	Writes   func([]zk.ACL) bool // whether the session may write to nodes with the access list
 	Peers    bool                // calls listen for the node that they wait for
+	Told     bool                // the program is told of the ends of holdings, and of deletions
 	// During returns ctx, which ends also with the session.
 	During func(ctx context.Context) (context.Context, context.CancelFunc)
 }
@@ -56,11 +57,15 @@ type Table struct {
 	parts    map[string][]part // guarded by mu; the parts of locks of several parts, by path
 	quiet    chan struct{}     // guarded by mu; closed and replaced when a lock or a deletion goes
 	deleting int               // guarded by mu; the number of locks given back whose node is being deleted
+	// Guarded by mu; the deletions that wait until the program has been told of the end of
+	// the holding. nil: none waits any more.
+	telling map[*release]struct{}
 }
 
 // NewTable returns an empty table.
 func NewTable() *Table {
-	t := &Table{locks: make(map[string]*Lock), parts: make(map[string][]part), over: make(chan struct{}), quiet: make(chan struct{})}
+	t := &Table{locks: make(map[string]*Lock), parts: make(map[string][]part), over: make(chan struct{}), quiet: make(chan struct{}),
+		telling: make(map[*release]struct{})}
 	t.Cleaner.init(t)
 	return t
 }
@@ -68,8 +73,24 @@ func NewTable() *Table {
 // Stop refuses later calls, except those of holders and those that have no error to
 // return. It ends the waiting ones with err.
 func (t *Table) Stop(err error) {
-	t.stop.Do(func() { close(t.over) })
+	t.shut()
 	t.each(func(l *Lock) deferred { return l.refuse(false, err) })
+}
+
+// shut begins the deletions that wait for a function of the program, which may be waiting
+// for them in Shutdown.
+func (t *Table) shut() {
+	t.stop.Do(func() { close(t.over) })
+	t.mu.Lock()
+	all := t.telling
+	t.telling = nil
+	for r := range all {
+		r.told = make(chan struct{})
+	}
+	t.mu.Unlock()
+	for r := range all {
+		go r.begin(false)
+	}
 }
 
 // Stopped returns a channel that Stop closes.
@@ -88,7 +109,7 @@ func (t *Table) stopped() bool {
 // their locks with err.
 func (t *Table) Close(err error) {
 	t.closed.Store(true)
-	t.stop.Do(func() { close(t.over) })
+	t.shut()
 	t.each(func(l *Lock) deferred { return l.refuse(true, err) })
 }
 
@@ -187,6 +208,28 @@ func (l *Lock) Leave() {
 func (t *Table) wakeLocked() {
 	close(t.quiet)
 	t.quiet = make(chan struct{})
+}
+
+// tells records a deletion that waits until the program has been told. It returns false if
+// the deletion must not wait.
+func (t *Table) tells(r *release) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.telling == nil {
+		r.told = make(chan struct{})
+		return false
+	}
+	t.telling[r] = struct{}{}
+	return true
+}
+
+// told reports whether a deletion that tells has recorded still has to be begun.
+func (t *Table) told(r *release) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, waits := t.telling[r]
+	delete(t.telling, r)
+	return waits
 }
 
 // deletes changes the number of deletions that Empty waits for.

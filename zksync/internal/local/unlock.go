@@ -14,45 +14,6 @@ var (
 	ErrOthers   = errors.New("only other owners hold the lock")
 )
 
-// Deletion is the pending deletion of a node, or a pending renewal. The call that gave
-// the lock back waits for it.
-type Deletion struct {
-	done chan struct{}
-	err  error // written before done is closed
-}
-
-func newDeletion() *Deletion { return &Deletion{done: make(chan struct{})} }
-
-// is sets the result and ends the wait. It does nothing for a nil Deletion.
-func (d *Deletion) is(err error) {
-	if d != nil {
-		d.err = err
-		close(d.done)
-	}
-}
-
-// Done returns a channel that is closed when Err is known.
-func (d *Deletion) Done() <-chan struct{} { return d.done }
-
-// Err returns the result, once Done is closed. The errors are those of queue.Entry.Remove.
-func (d *Deletion) Err() error { return d.err }
-
-// Back is the result of giving a level or a handle back.
-type Back struct {
-	Node     string
-	Lost     error     // the loss, if it was noticed before
-	Deletion *Deletion // to wait for; nil: nothing
-	ended    func()    // reports the end of the holding to the program
-}
-
-// Run reports the end of the holding to the program. The caller must not count as a user
-// of the lock: a function of the program may wait until the lock has no users.
-func (b Back) Run() {
-	if b.ended != nil {
-		b.ended()
-	}
-}
-
 // Unlock ends one level of the lock: of its read side if read is set, otherwise of the
 // other side. With an owner it ends a level of that owner, or if there is none one that has
 // no owner; without one it ends any level. by is what is known of the call that gives back.
@@ -132,7 +93,7 @@ func (l *Lock) shrink(h *Holder) Back {
 	if h.lost != nil {
 		return b
 	}
-	b.Deletion = newDeletion()
+	b.Deletion = l.newDeletion(t)
 	t.weight = h.levels
 	t.lease = queue.Lease{} // the end of its node is no loss
 	t.shrunk++
@@ -140,7 +101,7 @@ func (l *Lock) shrink(h *Holder) Back {
 	l.ref(1)
 	run := func() {
 		defer l.Leave()
-		err := t.e.Shrink(func() int64 { return l.weight(t) })
+		err := t.e.Shrink(func() int64 { return l.weight(t) }, b.Deletion.wasSent)
 		if gone(err) {
 			l.lose(h, err)
 			l.mu.Lock()
@@ -181,47 +142,9 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	switch {
 	case h.lost != nil:
 	case t.left:
-		l.release(t, h.first, &b)
+		l.gives(t, h.first, &b)
 	default: // renewed, or handed over at once
 		b.Deletion = t.rel
 	}
 	return b
-}
-
-// release starts the deletion of the node of a holder that has ended.
-//
-// Shutdown waits for the deletion, from before the lock leaves the table. The
-// deletion waits until the end has been reported to the program, but not while the
-// session shuts down: Close has no time for that, and the function that gets the report
-// may be waiting in Shutdown.
-func (l *Lock) release(t *Ticket, first Caller, b *Back) {
-	t.given, t.rel = true, newDeletion()
-	b.Deletion = t.rel
-	heard := make(chan struct{})
-	var released func(error) // written before heard is closed
-	ended, obs := b.ended, l.t.Observer
-	b.ended = func() {
-		defer close(heard) // even if the tracer panics
-		if ended != nil {
-			ended()
-		}
-		released = first.Releasing()
-	}
-	l.t.deletes(1)
-	run := func() {
-		select {
-		case <-heard:
-		case <-l.t.over:
-		}
-		err := l.t.remove(t.e)
-		obs.Running(1)
-		defer obs.Running(-1)
-		l.t.deletes(-1)
-		<-heard
-		if released != nil {
-			released(err)
-		}
-		l.gone(t, err)
-	}
-	l.todo.rest = append(l.todo.rest, func() { go run() })
 }

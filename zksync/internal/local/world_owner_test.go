@@ -24,6 +24,31 @@ func (w *world) deadlocked(c *Call) {
 	if _, may := entries[[2]Kind{h.kind, c.Kind}]; may {
 		w.wrong("a call ends that may enter what its owner holds")
 	}
+	if !h.accepted {
+		w.wrong("a call ends for a grant that its owner may still give back")
+	}
+}
+
+// waiting checks that a group does not wait for its own owner, who knows that it holds. A
+// call that can't enter waits until that is certain.
+func (w *world) waiting(g *group) {
+	h := w.mine(g.Owner, g.Kind)
+	if h == nil {
+		return
+	}
+	if _, may := entries[[2]Kind{h.kind, g.Kind}]; may || h.accepted {
+		w.wrong("a call waits for its own owner")
+	}
+}
+
+// unaccepted returns an owner's holder whose grant no call has taken yet, or nil.
+func (w *world) unaccepted() *Holder {
+	for e := w.line.held.Front(); e != nil; e = e.Next() {
+		if h := e.Value.(*Holder); h.owner != "" && !h.accepted && h.levels+int64(h.handles) > 0 {
+			return h
+		}
+	}
+	return nil
 }
 
 // comes has a call, which was answered, come to a holder of its owner later.

@@ -196,7 +196,7 @@ func (w *world) turnOf(i int) bool {
 }
 
 func (w *world) take(c *Call) {
-	if h := w.mine(c.Owner, c.Kind); h != nil {
+	if h := w.enterable(c); h != nil {
 		w.own(h, c)
 		return
 	}
@@ -207,6 +207,8 @@ func (w *world) take(c *Call) {
 		if !c.Try && !c.Within {
 			w.wrong("a call that waits was refused")
 		}
+	} else if c.group != nil {
+		w.waiting(c.group)
 	}
 	if c.Within && !errors.Is(err, ErrDeadlock) {
 		w.wrong("a call waits for the work that makes it")
@@ -335,9 +337,7 @@ func (w *world) check() {
 		if len(g.calls) == 0 {
 			w.wrong("a group without a call")
 		}
-		if w.mine(g.Owner, g.Kind) != nil {
-			w.wrong("a call waits for its own owner")
-		}
+		w.waiting(g)
 		if g.Within {
 			w.wrong("a call waits for the work that makes it")
 		}
@@ -452,7 +452,7 @@ func (w *world) String() string {
 	b.WriteString("\n   holds")
 	for e := w.line.held.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*Holder)
-		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.lost != nil, h.ticket.turns, name(h.ticket))
+		fmt.Fprintf(&b, " {%d levels %d handles %d owner %q accepted %t lost %t turns %d %s}", h.kind, h.levels, h.handles, h.owner, h.accepted, h.lost != nil, h.ticket.turns, name(h.ticket))
 	}
 	fmt.Fprintf(&b, "\n   %d leave, %d are renewed, %d enter", len(w.leaving), len(w.renewing), len(w.coming))
 	return b.String()

@@ -54,6 +54,7 @@ type known struct {
 	line    []znode.Name
 	next    int64 // not above the number of the next node
 	foreign []znode.Foreign
+	leaving []string    // nodes of line whose deletion is on its way
 	calm    bool        // the last node had the expected number
 	watch   *conn.Watch // on the parent; nil: none
 	spoilt  int         // watches that were ended by a write
@@ -153,7 +154,8 @@ func (s *Census) asks(p Place, epoch uint64) (list, watch bool) {
 	if !k.watched(epoch) {
 		return true, k.spoilt < maxSpoilt
 	}
-	line := append(slices.Clip(k.line), znode.Name{Kind: p.Kind, Weight: p.Weight, Limit: p.Limit, Seq: k.next})
+	line := slices.DeleteFunc(slices.Clone(k.line), func(n znode.Name) bool { return slices.Contains(k.leaving, n.Raw) })
+	line = append(line, znode.Name{Kind: p.Kind, Weight: p.Weight, Limit: p.Limit, Seq: k.next})
 	return !k.calm || !p.turn(line, len(line)-1), false
 }
 
@@ -239,17 +241,35 @@ func (s *Census) room() bool {
 	return false
 }
 
+// leave records that the deletion of nodes is about to be sent. What is sent after it
+// probably finds them gone.
+func (s *Census) leave(nodes []string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, node := range nodes {
+		if k := s.lines[path.Dir(node)]; k != nil && slices.ContainsFunc(k.line, func(n znode.Name) bool { return n.Raw == path.Base(node) }) {
+			k.leaving = append(k.leaving, path.Base(node))
+		}
+	}
+}
+
 // gone records the outcome of a deletion of a node: that of Entry.removeNode.
 func (s *Census) gone(node string, err error) {
 	if s == nil {
 		return
 	}
-	parent, name := path.Split(node)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := s.lines[path.Clean(parent)]
+	k := s.lines[path.Dir(node)]
+	if k == nil {
+		return
+	}
+	name := path.Base(node)
+	k.leaving = slices.DeleteFunc(k.leaving, func(n string) bool { return n == name })
 	switch {
-	case k == nil:
 	case err == nil:
 		k.line = slices.DeleteFunc(slices.Clone(k.line), func(n znode.Name) bool { return n.Raw == name })
 	case errors.Is(err, conn.ErrNodeGone), errors.Is(err, errTorn):

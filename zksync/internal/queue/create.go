@@ -112,7 +112,7 @@ func (e *Entry) resolve() (found bool, err error) {
 	}
 	// The nodes belong to the session that is ending, and would vanish while we use
 	// them; or they are only some of the requested nodes.
-	if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+	if err := e.Remove(nil); errors.Is(err, conn.ErrClosed) {
 		return false, err
 	}
 	return false, nil

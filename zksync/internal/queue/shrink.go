@@ -17,8 +17,8 @@ import (
 // no other call replaces or deletes nodes; if the weight is 0, or has not changed,
 // there is nothing to do. It returns conn.ErrNodeGone or conn.ErrSessionOver if the
 // permit is lost. If the server refuses, Shrink returns the refusal, the permit keeps
-// its weight, and the next call tries again.
-func (e *Entry) Shrink(rest func() int64) error {
+// its weight, and the next call tries again. sent is that of Remove.
+func (e *Entry) Shrink(rest func() int64, sent func()) error {
 	defer e.alter()()
 	if err := e.replaced(); err != nil {
 		return err
@@ -31,7 +31,11 @@ func (e *Entry) Shrink(rest func() int64) error {
 	old := e.Node()
 	seq := strings.TrimPrefix(path.Base(old), p.prefix(e.guid))
 	p.Weight = weight
-	return e.replace(old, path.Join(p.Parent, p.prefix(e.guid)+seq))
+	node := path.Join(p.Parent, p.prefix(e.guid)+seq)
+	if sent != nil {
+		defer e.c.Sent(node, sent)()
+	}
+	return e.replace(old, node)
 }
 
 // replace replaces the permit's node, and records which node stands.

@@ -54,7 +54,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 			return fmt.Errorf("%w: %s", conn.ErrNodeGone, e.Last())
 		}
 		// The nodes are gone or must go; the next attempt has its own names.
-		if err := e.Remove(); errors.Is(err, conn.ErrClosed) {
+		if err := e.Remove(nil); errors.Is(err, conn.ErrClosed) {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func TestGroundNoticesWhatIsLeft(t *testing.T) {
 		if left := z.left(); left != node {
 			t.Errorf("%q is left, want %s", left, node)
 		}
-		m.Unlock()
+		Must(t, m.UnlockContext(Context(t)))
 		if left := z.left(); left != "" {
 			t.Errorf("%s is left", left)
 		}

@@ -100,6 +100,13 @@ func AtRest(t testing.TB, s *zksync.Session) {
 	})
 }
 
+// Released waits until the servers have confirmed everything that the session has given
+// back: Unlock, RUnlock and Release don't wait for that.
+func Released(t testing.TB, s *zksync.Session) {
+	t.Helper()
+	Eventually(t, "what was given back is confirmed", func() bool { return s.Stats().CleanupPending == 0 })
+}
+
 // BrieflyFor is a context with a time limit, until the end of the test.
 func BrieflyFor(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
 )
@@ -113,6 +114,7 @@ var LockContext = WaysNamed("LockContext")[0]
 type Permits struct {
 	*zksync.Semaphore
 	N int64
+	S *zksync.Session // the semaphore's; nil: UnlockContext does not wait for the confirmation
 }
 
 // Lock takes the permits.
@@ -128,8 +130,18 @@ func (s Permits) Unlock() { s.Release(s.N) }
 // LockContext takes the permits.
 func (s Permits) LockContext(ctx context.Context) error { return s.Acquire(ctx, s.N) }
 
-// UnlockContext gives the permits back.
-func (s Permits) UnlockContext(context.Context) error { s.Release(s.N); return nil }
+// UnlockContext gives the permits back, and waits for the confirmation: for a third of
+// the session timeout at most.
+func (s Permits) UnlockContext(ctx context.Context) error {
+	s.Release(s.N)
+	if s.S == nil {
+		return nil
+	}
+	for limit := time.Now().Add(s.S.Timeout() / 3); s.S.Stats().CleanupPending > 0 && ctx.Err() == nil && time.Now().Before(limit); {
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
 
 // A Taking is a way to take a subject.
 type Taking struct {
@@ -183,7 +195,7 @@ var Kinds = []Kind{
 	}},
 	{"permits", permitTakings, func(s, other *zksync.Session, path string) Subject {
 		sem := zksync.NewSemaphore(s, path, 3)
-		return Subject{Permits{sem, 2}, Permits{sem, 3}, Permits{zksync.NewSemaphore(other, path, 3), 2}, []string{path}}
+		return Subject{Permits{sem, 2, s}, Permits{sem, 3, s}, Permits{zksync.NewSemaphore(other, path, 3), 2, other}, []string{path}}
 	}},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -129,6 +130,7 @@ func TestRoots(t *testing.T) {
 		m := zksync.NewMutex(r.dial(), lockPath)
 		m.Lock()
 		m.Unlock()
+		synctest.Wait() // until the release is confirmed
 		acquire, hold := r.only("zksync acquire"), r.only("zksync hold")
 		if acquire.Parent().IsValid() || hold.Parent().IsValid() {
 			t.Errorf("parents %v, %v", acquire.Parent(), hold.Parent())
@@ -149,6 +151,7 @@ func TestHandoff(t *testing.T) {
 		m.Unlock()
 		ok(t, <-second)
 		m.Unlock()
+		synctest.Wait() // until the release is confirmed
 		if a, h, rel := len(r.named("zksync acquire")), len(r.named("zksync hold")), len(r.named("zksync release")); a != 2 || h != 2 || rel != 1 {
 			t.Errorf("%d acquires, %d holds, %d releases", a, h, rel)
 		}

@@ -68,6 +68,12 @@ func (x *exit) wait(t *testing.T, ctx context.Context) (result <-chan error) {
 	return result
 }
 
+// unblock gives back what keeps the call out, and waits until that is confirmed.
+func (x *exit) unblock(t *testing.T) {
+	t.Helper()
+	suite.Must(t, x.Blocker.UnlockContext(suite.Context(t)))
+}
+
 // exits are all the ways in which a call that wants a lock can end.
 var exits = []struct {
 	name string
@@ -81,7 +87,7 @@ var exits = []struct {
 	}},
 	{"granted after a wait", false, func(t *testing.T, x *exit) {
 		result := x.wait(t, suite.Context(t))
-		x.Blocker.Unlock()
+		x.unblock(t)
 		suite.Must(t, suite.Receive(t, result))
 	}},
 	{"refused", true, func(t *testing.T, x *exit) {
@@ -92,14 +98,14 @@ var exits = []struct {
 		if _, err := x.take(suite.Context(t)); !errors.Is(err, zksync.ErrBusy) && err != suite.ErrRefused {
 			t.Error(err)
 		}
-		x.Blocker.Unlock()
+		x.unblock(t)
 	}},
 	{"cancelled", false, func(t *testing.T, x *exit) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		result := x.wait(t, ctx)
 		cancel(suite.ErrCause)
 		x.fails(t, suite.Receive(t, result), context.Canceled, suite.ErrCause)
-		x.Blocker.Unlock()
+		x.unblock(t)
 	}},
 	{"cancelled before its turn in the session", false, func(t *testing.T, x *exit) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -119,12 +125,12 @@ var exits = []struct {
 		if e, is := err.(*zksync.Error); is && !e.Timeout() {
 			t.Errorf("%#v", e)
 		}
-		x.Blocker.Unlock()
+		x.unblock(t)
 	}},
 	{"node deleted while waiting", false, func(t *testing.T, x *exit) {
 		result := x.wait(t, suite.Context(t))
 		suite.Must(t, x.c.Delete(x.own(t), -1))
-		x.Blocker.Unlock()
+		x.unblock(t)
 		suite.Must(t, suite.Receive(t, result)) // it stood in line again
 	}},
 	{"node deleted while held", true, func(t *testing.T, x *exit) {
@@ -137,7 +143,7 @@ var exits = []struct {
 		result := x.wait(t, suite.Context(t))
 		suite.Must(t, x.z.Expire(x.s.ID()))
 		suite.Eventually(t, "another session stands", func() bool { return x.s.Stats().Connects > 1 })
-		x.Blocker.Unlock()
+		x.unblock(t)
 		suite.Must(t, suite.Receive(t, result))
 	}},
 	{"session expired while held", true, func(t *testing.T, x *exit) {
@@ -150,7 +156,7 @@ var exits = []struct {
 		result := x.wait(t, suite.Context(t))
 		suite.Must(t, x.s.Close())
 		x.fails(t, suite.Receive(t, result), zksync.ErrClosed)
-		x.Blocker.Unlock()
+		x.unblock(t)
 	}},
 	{"closed while held", true, func(t *testing.T, x *exit) {
 		release, err := x.take(suite.Context(t))

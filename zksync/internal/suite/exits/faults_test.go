@@ -39,7 +39,7 @@ func TestExitsUnderFaults(t *testing.T) {
 					result := x.wait(t, suite.Context(t))
 					suite.CutOffUntilKnown(t, proxy, s)
 					proxy.Heal()
-					x.Blocker.Unlock()
+					x.unblock(t)
 					suite.Must(t, suite.Receive(t, result))
 					nothingLeft(t, x)
 
@@ -51,7 +51,7 @@ func TestExitsUnderFaults(t *testing.T) {
 						x.fails(t, suite.Receive(t, result), context.Canceled, suite.ErrCause)
 					})
 					proxy.Heal()
-					x.Blocker.Unlock()
+					x.unblock(t)
 					nothingLeft(t, x)
 
 					// Given back while cut off: that is made up for.

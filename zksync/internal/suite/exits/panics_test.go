@@ -154,7 +154,7 @@ func TestPanicInTracerOfEachKind(t *testing.T) {
 						suite.AtRest(t, s)
 						rec.On(nil)
 						if blocked {
-							x.Blocker.Unlock()
+							x.unblock(t)
 						}
 						nothingLeft(t, x)
 					}

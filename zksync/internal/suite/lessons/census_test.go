@@ -51,6 +51,7 @@ func madeAnew(t *testing.T, s, rival *zksync.Session, c *zk.Conn, p string, roun
 		suite.Must(t, h.Release(suite.Context(t)))
 		suite.AtRest(t, s)
 		suite.LockAndUnlock(t, mine)
+		suite.Eventually(t, "the count begins again", func() bool { return c.Delete(p, -1) == nil })
 	}
 }
 

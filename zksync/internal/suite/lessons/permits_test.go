@@ -156,6 +156,7 @@ func TestLimitsDiffer(t *testing.T) {
 		small.Release(1)
 		suite.IsError(t, strictly(z, t, p).Acquire(ctx, 1), zksync.ErrLimitMismatch) // 3 beside 5
 		large.Release(1)
+		suite.Released(t, s)
 		suite.Must(t, strict.Acquire(ctx, 5)) // alone
 		strict.Release(5)
 		z.Empty(t, p)

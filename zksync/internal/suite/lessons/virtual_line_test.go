@@ -287,7 +287,7 @@ func TestFenceIsOfTheNode(t *testing.T) {
 		h, err = m.As(o).Hold(suite.Context(t))
 		check("re-entered", h, err)
 		suite.Must(t, h.Release(suite.Context(t)))
-		m.Unlock()
+		suite.Must(t, m.UnlockContext(suite.Context(t)))
 
 		// The parent is made anew: numbers begin again.
 		suite.Must(t, other.Conn().Delete("/l", -1))

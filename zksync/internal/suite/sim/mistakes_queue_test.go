@@ -106,11 +106,30 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "SilentLoss", is: "Giving back a lock that was lost succeeds.",
-		edits: []edit{{inQueue + "remove.go", `return conn.ErrNodeGone`, `
+		edits: []edit{{inQueue + "remove.go", `return false, conn.ErrNodeGone`, `
 			if mistake("SilentLoss") {
-				return nil
+				return false, nil
 			}
-			return conn.ErrNodeGone`}},
+			return false, conn.ErrNodeGone`}},
+	},
+	{
+		name: "UnfollowedUnlock", is: "Nobody follows the deletion of an unlock that does not wait for the answer: it is tried once.",
+		edits: []edit{
+			{inQueue + "remove.go", `e.soonRemoved(ran, err, done) })`, `
+				if wait && conn.Classify(err) == conn.Unknown && mistake("UnfollowedUnlock") {
+					done(nil)
+					return
+				}
+				e.soonRemoved(ran, err, done)
+			})`},
+			{inLocal + "cleaner.go", `go func() { done(c.removes(e, sent)) }()`, `
+				if st, _ := c.t.Conn.State(); wait && !st.Up && c.t.Conn.Ordered() && mistake("UnfollowedUnlock") {
+					c.forget(e, nil)
+					done(nil)
+					return
+				}
+				go func() { done(c.removes(e, sent)) }()`},
+		},
 	},
 	{
 		name: "BlindHandoff", is: "A lock is handed over without regard to what is known of its node and session.",
