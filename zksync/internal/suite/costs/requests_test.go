@@ -44,6 +44,43 @@ func TestRequestsOfAFreeLock(t *testing.T) {
 	}, suite.Smoke)
 }
 
+// The next call does not wait for the answer to the deletion of the one before.
+func TestRequestsOfManyPlainLocks(t *testing.T) {
+	const n = 50
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		s := z.Counted(t)
+		p := z.UsedPath(t, s.Session)
+		m, rw, sem := zksync.NewMutex(s.Session, p), zksync.NewRWMutex(s.Session, p), zksync.NewSemaphore(s.Session, p+"-permits", 3)
+		multi := zksync.NewMulti(m, zksync.NewRWMutex(s.Session, p+"-too").RLocker())
+		for _, lock := range []struct {
+			name         string
+			take, give   func()
+			creates, del string
+		}{
+			{"Mutex", m.Lock, m.Unlock, "create", "delete"},
+			{"RWMutex, to read", rw.RLock, rw.RUnlock, "create", "delete"},
+			{"RWMutex, to write", rw.Lock, rw.Unlock, "create", "delete"},
+			{"Semaphore", func() { suite.Must(t, sem.Acquire(suite.Context(t), 2)) }, func() { sem.Release(2) }, "create", "delete"},
+			{"Multi", multi.Lock, multi.Unlock, "multi", "multi"},
+		} {
+			for range 3 { // the paths are known and watched then
+				lock.take()
+				lock.give()
+				suite.AtRest(t, s.Session)
+			}
+			s.Take(t)
+			for range n {
+				lock.take()
+				lock.give()
+			}
+			suite.AtRest(t, s.Session)
+			want := suite.Ops{lock.creates: n}
+			want[lock.del] += n
+			s.Wants(t, lock.name, want)
+		}
+	}, suite.Smoke)
+}
+
 // A path that is new costs one round trip: one transaction makes it and the node.
 // Any other first use costs two at most.
 func TestRoundTripsOfAFirstUse(t *testing.T) {
