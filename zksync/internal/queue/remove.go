@@ -35,7 +35,7 @@ func (e *Entry) Remove(sent func()) error {
 		defer e.c.Sent(left[0], sent)()
 	}
 	e.order.Census.leave(e.Left())
-	if left := e.Left(); len(left) > 1 && e.removeAll(left) {
+	if left := e.Left(); len(left) > 1 && e.removeAll(left, sent) {
 		e.leaves(nil)
 	}
 	return e.removeLeft(false)
@@ -135,11 +135,11 @@ var errTorn = errors.New("gone, perhaps by a transaction")
 // removeAll deletes all nodes in one transaction, and reports whether it did. If it
 // did not, the caller deletes them one by one: a transaction deletes nothing if one of
 // its nodes is gone.
-func (e *Entry) removeAll(nodes []string) bool {
+func (e *Entry) removeAll(nodes []string, sent func()) bool {
 	if _, err := e.c.Await(context.Background()); err != nil {
 		return false
 	}
-	ran, err := e.deleteAll(nodes)
+	ran, err := e.deleteAll(nodes, sent)
 	if conn.Classify(err) == conn.Unknown {
 		e.torn = true // this may have deleted the nodes that are gone
 	}
@@ -147,8 +147,8 @@ func (e *Entry) removeAll(nodes []string) bool {
 }
 
 // deleteAll requests the deletion of all nodes, and has the census know of it before a later
-// answer comes.
-func (e *Entry) deleteAll(nodes []string) (conn.Ran, error) {
+// answer comes. sent is that of Remove.
+func (e *Entry) deleteAll(nodes []string, sent func()) (conn.Ran, error) {
 	if !e.c.Ordered() {
 		return e.c.DeleteAll(nodes)
 	}
@@ -165,9 +165,24 @@ func (e *Entry) deleteAll(nodes []string) (conn.Ran, error) {
 			}
 		}
 	})
-	b.Send(e.c.Life())
+	b.Send(context.Background()) // until it is written
+	if !isDone(k) || conn.Classify(k.Err()) == conn.Answered {
+		if sent != nil {
+			sent()
+		}
+	}
 	err := k.Wait(context.Background())
 	return k.Ran(), err
+}
+
+// isDone reports whether a call is done.
+func isDone(k *conn.Call) bool {
+	select {
+	case <-k.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // ranIt reports whether the session that owns the nodes has run a request.
