@@ -40,8 +40,9 @@ func (e *Entry) create(ctx context.Context) error {
 		case fresh && conn.Classify(err) == conn.Answered:
 			// Only a refusal of the ordinary way is one: who may not create the parent
 			// may still lock there.
-			fresh, ordinary = e.ancestors(ctx, err), true
-			p = pause{}
+			if fresh, ordinary = e.ancestors(ctx, err), true; !fresh {
+				p = pause{}
+			}
 		case errors.Is(err, zk.ErrNoNode) && !ordinary && e.isVanished():
 			fresh = true
 		case errors.Is(err, zk.ErrNoNode):
