@@ -56,10 +56,11 @@ type Conn struct {
 	requests atomic.Int64        // call.go; how many were made
 	granted  atomic.Int64        // limits.go; the session timeout that the servers granted; 0: not known yet
 
-	pipe       atomic.Pointer[pipe] // pipe.go; of the connection that is up; nil: none, or a program's client
-	outbox     outbox               // outbox.go
-	watches    *watches             // watches.go; has a mutex of its own
-	unreadable unreadable           // round.go; has a mutex of its own
+	pipe         atomic.Pointer[pipe] // pipe.go; of the connection that is up; nil: none, or a program's client
+	outbox       outbox               // outbox.go
+	watches      *watches             // watches.go; has a mutex of its own
+	keepsWatches atomic.Bool          // watch.go; the server can't remove watches
+	unreadable   unreadable           // round.go; has a mutex of its own
 
 	mu      sync.Mutex // guards the fields below
 	link    *link      // the client in use

@@ -34,6 +34,9 @@ func (rq *request) appendFrame(dst []byte, xid int32) []byte {
 		e.Int32(rq.version)
 	case wire.OpSync:
 		e.String(rq.path)
+	case wire.OpRemoveWatches:
+		e.String(rq.path)
+		e.Int32(rq.flags)
 	default: // a read
 		e.String(rq.path)
 		e.Bool(rq.watch)

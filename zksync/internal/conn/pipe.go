@@ -47,6 +47,7 @@ type pipe struct {
 	out     []byte
 	unsent  int    // the newest calls, whose frames are in out
 	spare   []byte // the next out
+	theirs  programWatches
 	free    []*call
 	err     error // why the connection ended; nil: it has not
 	queued  int64 // bytes that were put into out so far

@@ -27,6 +27,23 @@ func (p *pipe) enqueue(calls []*call) (upto int64, roomy bool, err error) {
 	if p.err != nil {
 		return 0, false, errNotSent
 	}
+	p.enqueueLocked(calls)
+	return p.queued, p.awaited <= roomFor, nil
+}
+
+// enqueueUnwatch does the same as enqueue for a request that removes a watch, unless the
+// program may have a watch on the path: the server knows one watch for the connection.
+func (p *pipe) enqueueUnwatch(k *call) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil || p.theirs.may(k.rq.path) {
+		return false
+	}
+	p.enqueueLocked([]*call{k})
+	return true
+}
+
+func (p *pipe) enqueueLocked(calls []*call) {
 	now := time.Now()
 	for _, k := range calls {
 		if p.last--; p.last == math.MinInt32 {
@@ -47,7 +64,6 @@ func (p *pipe) enqueue(calls []*call) (upto int64, roomy bool, err error) {
 			p.c.outbox.sent(k.rq.path)
 		}
 	}
-	return p.queued, p.awaited <= roomFor, nil
 }
 
 // roomFor is a number of bytes that fits into the buffers of any socket.
@@ -60,6 +76,7 @@ func (p *pipe) pass(frame []byte, size int) (int, error) {
 	if p.err == nil {
 		p.out = append(p.out, frame...)
 		p.queued += int64(len(frame))
+		p.theirs.see(frame)
 		p.awaited += size
 	}
 	upto := p.queued

@@ -12,7 +12,7 @@ type request struct {
 	path    string
 	data    []byte
 	acl     []zk.ACL
-	flags   int32 // of a create: those of package zk
+	flags   int32 // of a create: those of package zk; of a removal of watches: their kind
 	version int32
 	watch   bool  // of a read: also set a watch
 	ops     []any // of a transaction; see sizeOne for their types

@@ -32,6 +32,8 @@ type Watch struct {
 	event zk.EventType  // what ended it, 0: the connection; written before done is closed
 
 	// Guarded by watches.mu.
+	users int         // that have not left
+	idle  *time.Timer // removes it from the server; nil: it was used all the time
 	after []func()    // run when it is over
 	look  *time.Timer // the next read of the node, if an event may get lost; see feed
 }
@@ -54,6 +56,45 @@ func (w *Watch) Over() (over, deleted bool) {
 func (w *Watch) Changed() bool {
 	isOver, _ := w.Over()
 	return isOver && w.event == zk.EventNodeDataChanged
+}
+
+// Leave ends one use of a watch: the caller, who got it from Watch or WatchChildren,
+// does not wait for its event any more. A watch that nobody has used for T is removed
+// from the server. A nil watch is ignored.
+func (c *Conn) Leave(w *Watch) {
+	if w != nil && c.foreign == nil {
+		c.watches.leave(w, c.Timeout(), func() { c.watches.remove(w, c.unwatch) })
+	}
+}
+
+// unwatch sends the request that removes a watch, and reports whether it did. What is sent
+// after that comes after it, also the request that sets the same watch again.
+func (c *Conn) unwatch(w *Watch) bool {
+	p := c.pipe.Load()
+	if p == nil || p.state.Epoch != w.Epoch || c.keepsWatches.Load() || !c.slots.TryAcquire(1) {
+		return false
+	}
+	u := &unwatching{c: c, call: call{rq: w.key.removal()}}
+	u.owner = u
+	if !p.enqueueUnwatch(&u.call) {
+		c.slots.Release(1)
+		return false
+	}
+	go p.flush() // not under the mutex of the watches
+	return true
+}
+
+// unwatching is the call that removes a watch. Nobody waits for it.
+type unwatching struct {
+	call
+	c *Conn
+}
+
+func (u *unwatching) finished() {
+	u.c.slots.Release(1)
+	if Unimplemented(u.err) {
+		u.c.keepsWatches.Store(true)
+	}
 }
 
 // Spend ends a watch whose event is certain to come because of a write of this
@@ -108,6 +149,21 @@ func (k watchKey) request(set bool) request {
 	}
 	return request{op: op, path: k.path, watch: set}
 }
+
+// removal returns the request that removes the watch from the server.
+func (k watchKey) removal() request {
+	rq := request{op: wire.OpRemoveWatches, path: k.path, flags: removeData}
+	if k.children {
+		rq.flags = removeChildren
+	}
+	return rq
+}
+
+// The kinds of watches in a request that removes some.
+const (
+	removeChildren = 1
+	removeData     = 2
+)
 
 // arm makes the request of a new watch, which only reads the node if a program's client
 // has a channel for it.

@@ -46,9 +46,12 @@ func (t *watches) get(key watchKey) (w *Watch, isNew, hasChannel bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if w := t.byKey[key]; w != nil {
+		if w.users++; w.idle != nil {
+			w.idle.Stop()
+		}
 		return w, false, false
 	}
-	w = &Watch{Path: key.path, Since: time.Now(), key: key, armed: make(chan struct{}), done: make(chan struct{})}
+	w = &Watch{Path: key.path, Since: time.Now(), key: key, users: 1, armed: make(chan struct{}), done: make(chan struct{})}
 	t.byKey[key] = w
 	_, hasChannel = t.channels[key]
 	return w, true, hasChannel
@@ -121,13 +124,41 @@ func (t *watches) endLocked(w *Watch, event zk.EventType) {
 	}
 	w.event = event
 	close(w.done)
-	if w.look != nil {
-		w.look.Stop()
+	for _, timer := range []*time.Timer{w.look, w.idle} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	for _, f := range w.after {
 		go f()
 	}
 	w.after = nil
+}
+
+// leave ends one use of a watch. If it was the last one, then is called after d, unless
+// the watch is over or is used again by then.
+func (t *watches) leave(w *Watch, d time.Duration, then func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.users--
+	isOver, _ := w.Over()
+	switch {
+	case isOver || w.users > 0:
+	case w.idle == nil:
+		w.idle = time.AfterFunc(d, then)
+	default:
+		w.idle.Reset(d)
+	}
+}
+
+// remove ends a watch that nobody uses, if send sends the request that removes it. send is
+// called under the mutex, so that the request to set the watch again comes after that.
+func (t *watches) remove(w *Watch, send func(*Watch) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isOver, _ := w.Over(); !isOver && w.users == 0 && send(w) {
+		t.endLocked(w, 0)
+	}
 }
 
 // after runs f in a goroutine of its own once w is over.

@@ -134,6 +134,7 @@ func (b *blocking) watchBlocker(known *blocked) (err error) {
 		return err
 	}
 	w := b.its
+	known.follows(b.e.c, w)
 	if !b.gotIn() && (known.node != b.blocker || !bytes.Equal(known.data, w.Data)) && b.e.order.Blocked != nil {
 		known.node, known.data = b.blocker, w.Data
 		b.e.order.Blocked(Blocker{Path: b.blocker, Data: w.Data, Stat: w.Stat, Place: b.place, Local: w.Stat.EphemeralOwner == b.e.session})

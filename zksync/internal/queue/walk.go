@@ -18,6 +18,7 @@ import (
 // waited reports whether it was not the node's turn at once.
 func (e *Entry) walk(ctx context.Context, i int, seen *view) (waited bool, err error) {
 	var known blocked
+	defer func() { known.follows(e.c, nil) }()
 	var rest pause
 	for {
 		if seen, err = e.view(ctx, i, seen); err != nil {
@@ -129,6 +130,13 @@ func (e *Entry) readFence(i int) error {
 type blocked struct {
 	node string
 	data []byte
+	its  *conn.Watch // the last one on a blocker, which this entry uses once
+}
+
+// follows records the watch that was set last, and leaves the one before.
+func (k *blocked) follows(c *conn.Conn, w *conn.Watch) {
+	c.Leave(k.its) // also if it is the same: it was counted twice
+	k.its = w
 }
 
 // ctxEnd marks an error as the end of a ctx, because its cause may be any error.
