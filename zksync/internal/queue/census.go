@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
@@ -43,6 +44,10 @@ const (
 	maxOld   = 1024 // directories
 )
 
+// idleFor is how long a watched path is remembered at least. If more paths are in use, each
+// new one would cost a watch and the removal of another.
+const idleFor = time.Minute
+
 // maxSpoilt is how many watches on a parent a program may end by writing to the parent
 // before no more are set.
 const maxSpoilt = 3
@@ -59,6 +64,7 @@ type known struct {
 	calm    bool        // the last node had the expected number
 	watch   *conn.Watch // on the parent; nil: none
 	spoilt  int         // watches that were ended by a write
+	used    time.Time   // last
 }
 
 // watched reports whether the line is known, and its parent has stood since.
@@ -152,6 +158,7 @@ func (s *Census) asks(p Place, epoch uint64) (list, watch bool) {
 	if k == nil {
 		return true, false
 	}
+	k.used = time.Now()
 	if !k.watched(epoch) {
 		return true, k.spoilt < maxSpoilt
 	}
@@ -160,13 +167,17 @@ func (s *Census) asks(p Place, epoch uint64) (list, watch bool) {
 	return !k.calm || !p.turn(line, len(line)-1), false
 }
 
-// watches records the watch on a parent.
-func (s *Census) watches(parent string, w *conn.Watch) {
+// watches records the watch on a parent. It returns a watch to leave (conn.Conn.Leave), or
+// nil.
+func (s *Census) watches(parent string, w *conn.Watch) (spare *conn.Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := s.of(parent); k != nil {
-		k.watch = w
+	k := s.of(parent)
+	if k == nil {
+		return w
 	}
+	spare, k.watch = k.watch, w
+	return spare
 }
 
 // counts returns the line at a place if the numbers of the nodes that were made there show
@@ -195,51 +206,56 @@ func (s *Census) counts(p Place, ours []znode.Name, epoch uint64) (line []znode.
 }
 
 // learn records a line that was listed on a connection and that has our nodes. next is the
-// number after theirs, and czxid is the parent's.
-func (s *Census) learn(p Place, line []znode.Name, next, czxid int64, epoch uint64) {
+// number after theirs, and czxid is the parent's. It returns a watch to leave, or nil.
+func (s *Census) learn(p Place, line []znode.Name, next, czxid int64, epoch uint64) (spare *conn.Watch) {
 	if s == nil {
-		return
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.of(p.Parent)
 	if k == nil {
-		if !s.room() {
-			return
+		var ok bool
+		if spare, ok = s.room(); !ok {
+			return nil
 		}
-		k = new(known)
+		k = &known{used: time.Now()}
 		s.lines[p.Parent] = k
 	}
 	if k.czxid == czxid && k.epoch == epoch && k.next > next && slices.Equal(k.foreign, p.Foreign) {
-		return // the answers are handled out of order
+		return spare // the answers are handled out of order
 	}
 	if len(line) > maxKnown {
 		line, czxid = nil, 0
 	}
 	k.czxid, k.epoch, k.line, k.next, k.foreign = czxid, epoch, line, next, p.Foreign
+	return spare
 }
 
-// room makes room for one more parent. A parent that is watched stays, because the watch
-// would stay on the server. It goes when the parent is deleted, as an unused container is,
-// or when the connection ends.
-func (s *Census) room() bool {
+// room makes room for one more parent, and reports whether there is any. It removes one that
+// is not watched or, with its watch, one that was not used for idleFor.
+func (s *Census) room() (spare *conn.Watch, ok bool) {
 	if s.lines == nil {
 		s.lines = make(map[string]*known)
 	}
 	if len(s.lines) < maxLines {
-		return true
+		return nil, true
 	}
 	tries := 16
-	for parent := range s.lines {
-		if k := s.of(parent); k == nil || k.watch == nil {
+	for parent := range s.lines { // in any order
+		k := s.of(parent)
+		if k == nil {
+			return nil, true
+		}
+		if k.watch == nil || time.Since(k.used) > idleFor {
 			delete(s.lines, parent)
-			return true
+			return k.watch, true
 		}
 		if tries--; tries == 0 {
 			break
 		}
 	}
-	return false
+	return nil, false
 }
 
 // leave records that the deletion of nodes is about to be sent. What is sent after it

@@ -151,6 +151,18 @@ func TestCensusIsBounded(t *testing.T) {
 	if k := s.lines[testParent]; len(k.line) != 0 || k.czxid != 0 {
 		t.Errorf("a long line is remembered: %d nodes", len(k.line))
 	}
+	s = Census{}
+	for i := range maxLines {
+		learn(i, true)
+	}
+	for _, k := range s.lines {
+		k.used = k.used.Add(-2 * idleFor)
+	}
+	p := mutexes
+	p.Parent = "/new/p"
+	if s.learn(p, nil, 1, 7, 1) == nil || len(s.lines) != maxLines {
+		t.Errorf("no watch is left for a new path: %d paths", len(s.lines))
+	}
 	if (*Census)(nil).isNew(testParent) || !(&Census{}).isNew(testParent) {
 		t.Error("isNew")
 	}

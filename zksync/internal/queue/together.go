@@ -78,7 +78,7 @@ func (e *Entry) ask(b *conn.Batch) []*conn.Call {
 		list, watch := e.order.Census.asks(p, st.Epoch)
 		if watch {
 			w := b.Watch(p.Parent)
-			w.Then(func() { e.order.Census.watches(p.Parent, w.Watch()) })
+			w.Then(func() { e.c.Leave(e.order.Census.watches(p.Parent, w.Watch())) })
 		}
 		if list {
 			lists[i] = b.Children(p.Parent)
@@ -143,7 +143,7 @@ func (e *Entry) ours(i int) (ours []znode.Name) {
 // learn passes a line that has our nodes to the census.
 func (e *Entry) learn(i int, line []znode.Name, czxid int64, epoch uint64) {
 	if ours := e.ours(i); len(ours) > 0 {
-		e.order.Census.learn(e.order.Places[i], line, ours[len(ours)-1].Seq+1, czxid, epoch)
+		e.c.Leave(e.order.Census.learn(e.order.Places[i], line, ours[len(ours)-1].Seq+1, czxid, epoch))
 	}
 }
 
@@ -168,11 +168,13 @@ func (e *Entry) viewOf(i int, list *conn.Call) *view {
 
 // watchBoth sends the requests for watches on two nodes in one write. The caller gets
 // them from conn.Conn.Watch, which then shares them.
-func (e *Entry) watchBoth(add func(*conn.Batch), node string) {
-	if e.c.Ordered() {
-		b := e.c.Batch()
-		add(b)
-		b.Watch(node)
-		b.Send(e.c.Life())
+func (e *Entry) watchBoth(add func(*conn.Batch) *conn.Call, node string) {
+	if !e.c.Ordered() {
+		return
 	}
+	b := e.c.Batch()
+	for _, k := range []*conn.Call{add(b), b.Watch(node)} {
+		k.Then(func() { e.c.Leave(k.Watch()) }) // the caller uses it
+	}
+	b.Send(e.c.Life())
 }
