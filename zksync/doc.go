@@ -237,9 +237,9 @@
 // gives to its node shows that nobody else has stood there since. To rely on that, it
 // watches the path from its second use on, with one read: up to 1,024 paths a session.
 // While other sessions use the path, too, it sends the create and the list in one write.
-// So a free lock takes one round trip, and two when somebody else has used it for the
-// first time. On a program's own client (NewSession) a path is always listed, after the
-// create.
+// So a free lock takes one round trip. It takes two the first time after another session
+// has used the path. On a program's own client (NewSession) a path is always listed, after
+// the create.
 //
 // A Hold or Do that is older than 10 ms reads its node once, and watches it. A Try lists
 // the path before it makes a node, so that a refusal leaves no trace. In addition:
