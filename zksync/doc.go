@@ -215,19 +215,17 @@
 //
 // Requests to ZooKeeper, counted on the wire, to acquire a lock + to release it:
 //
-//	a free lock: create and list + delete                  2 + 1
-//	a free lock by Hold or Do                              3 + 1
+//	a free lock that this session had last                 1 + 1
+//	a free lock that another session had last              2 + 1
+//	a lock whose path is new: create both + delete         1 + 1
 //	the next goroutine of the same session takes over      0
 //	the next session in line, from the event to the grant  0
 //	a session deeper in line, when its turn comes          1
 //	TryLock, TryLockContext or TryHold, refused            1
-//	TryLock or TryLockContext, granted                     3 + 1
-//	TryHold, granted                                       4 + 1
-//	a free read lock                                       2 + 1
+//	TryLock, TryLockContext or TryHold, granted            2 + 1, or 3 + 1
 //	further readers of the session, on the same node       1 for the first, then 0
-//	free permits of a Semaphore                            2 + 1
 //	a part of them given back                              1
-//	n free locks by a Multi                                1 + n + 1
+//	n free locks by a Multi                                1 + 1, or 1 + n + 1
 //	a reader's turn when the writer before it goes         1
 //	permits when it is their turn                          1, and 1 to tell who is next
 //	permits that go to the next goroutine of the session   1 for the first, then 0
@@ -235,13 +233,22 @@
 // Of the calls of a session that wait for permits, those that could be granted together
 // stand in ZooKeeper's line, 256 at most. The others wait in the process.
 //
-// The additional request of a Hold reads its node, for the fence. It is sent
-// together with the list. A Try lists the path before it makes a node, so that a
-// refusal leaves no trace. A Multi sends its lists together: it takes two round
-// trips, however many locks it has. In addition:
+// The first two rows are those of Mutex, of both sides of RWMutex and of Semaphore, by
+// Lock, Hold and Do. A session does not list a lock's path if the number that ZooKeeper
+// gives to its node shows that nobody else has stood there since. To rely on that, it
+// watches the path from its second use on, with one read: up to 1,024 paths a session.
+// While other sessions use the path, too, it sends the create and the list in one write.
+// So a free lock takes one round trip. It takes two the first time after another session
+// has used the path. On a program's own client (NewSession) a path is always listed, after
+// the create.
 //
-//   - The first use of a path makes it, with two more requests for each level
-//     that is missing.
+// A Hold or Do that is older than 10 ms reads its node once, and watches it. A Try lists
+// the path before it makes a node, so that a refusal leaves no trace. In addition:
+//
+//   - A path that is missing is made together with the first node. If levels above it
+//     are missing, too, that costs two more requests for each. If a path exists that
+//     the session has not used before, the attempt to make it may cost one request in
+//     vain; the session remembers for each directory whether its paths were new.
 //   - A call that has to wait costs a create, a list and two reads with a watch.
 //     A waiting call verifies its watch with one read every T.
 //   - A session that has a Hold open, or is next in line behind a holder, sends

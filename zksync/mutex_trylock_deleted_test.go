@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // A Try whose own node is deleted while it looks has not lost its session: it
 // tries once more, and then says what happened.
 func TestTryWhoseNodeIsDeleted(t *testing.T) {
-	const opCreate, opChildren, opMulti = 1, 12, 14
+	const opCreate, opGet, opChildren, opMulti = 1, 4, 12, 14
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		for _, call := range suite.Calls {
 			if !call.Try {
@@ -24,8 +25,10 @@ func TestTryWhoseNodeIsDeleted(t *testing.T) {
 				c, p := z.Raw(t), z.Path(t)
 				w := &suite.Tap{To: net.DialTimeout}
 				s := z.Dial(t, suite.WithDialer(w.Dial))
-				one, both := zksync.NewMutex(s, p+"-1"), zksync.NewMulti(zksync.NewMutex(s, p+"-1"), zksync.NewMutex(s, p+"-2"))
-				for _, l := range []zksync.Locker{one, both} {
+				// Each path was used once, so that the line is listed, and the path watched, beside the create.
+				one, both := zksync.NewMutex(s, p+"-0"), zksync.NewMulti(zksync.NewMutex(s, p+"-1"), zksync.NewMutex(s, p+"-2"))
+				for i, l := range []zksync.Locker{one, both} {
+					first := fmt.Sprint(p, "-", i)
 					suite.LockAndUnlock(t, l)
 					suite.AtRest(t, s)
 					left, made := times, false
@@ -34,10 +37,11 @@ func TestTryWhoseNodeIsDeleted(t *testing.T) {
 						case f.FromServer:
 						case f.Op == opCreate, f.Op == opMulti:
 							made = true
-						case f.Op == opChildren && made && left > 0:
+						case (f.Op == opChildren || f.Op == opGet) && made && left > 0:
 							left, made = left-1, false
-							for _, n := range suite.Children(t, c, p+"-1") {
-								if err := c.Delete(p+"-1/"+n, -1); err != nil {
+							suite.Eventually(t, "the node is there", func() bool { return len(suite.Children(t, c, first)) > 0 })
+							for _, n := range suite.Children(t, c, first) {
+								if err := c.Delete(first+"/"+n, -1); err != nil {
 									t.Error(err)
 								}
 							}
@@ -61,6 +65,7 @@ func TestTryWhoseNodeIsDeleted(t *testing.T) {
 					suite.LockAndUnlock(t, l)
 				}
 				suite.AtRest(t, s)
+				z.Empty(t, p+"-0")
 				z.Empty(t, p+"-1")
 				z.Empty(t, p+"-2")
 			}

@@ -259,7 +259,7 @@ func TestStrangersCostOneRead(t *testing.T) {
 					suite.LockAndUnlock(t, m)
 				}
 				suite.Eventually(t, "one read", func() bool { return c.Proxy.Requests()["exists"] == 1 })
-				c.Wants(t, "five locks", suite.Ops{"create": 5, "getChildren2": 5, "delete": 5, "exists": 1})
+				c.Wants(t, "five locks", suite.Ops{"multi": 1, "create": 5, "getChildren2": 2, "getData": 1, "delete": 5, "exists": 1})
 			})
 		})
 	}

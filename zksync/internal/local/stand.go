@@ -43,6 +43,7 @@ func (l *Lock) order(t *Ticket, g *group, says []byte) queue.Order {
 		ACL:     l.terms.ACL,
 		Try:     g.Try,
 		Fence:   g.Handle,
+		Census:  &l.t.census,
 		Blocked: func(b queue.Blocker) { l.blocked(t, b) },
 		Placed:  func() { l.placed(t) },
 		Of:      l,

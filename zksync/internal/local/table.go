@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
+	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
 
 // Observer gets the events that no call returns, and answers questions about the
@@ -42,6 +43,7 @@ type Table struct {
 	Config
 	Cleaner
 
+	census queue.Census
 	closed atomic.Bool
 	came   atomic.Int64 // the number of calls that have joined a line
 	multis atomic.Int32 // locks of several parts in use: written with mu held

@@ -62,6 +62,7 @@ type blocking struct {
 // read, and errLook if walk has to decide again.
 func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, known *blocked) error {
 	b := blocking{e: e, i: i, place: place, blocker: blocker, sole: sole}
+	e.watchBoth(func(b *conn.Batch) *conn.Call { return b.Watch(blocker) }, e.nodes[i])
 	if err := b.watchBlocker(known); err != nil {
 		return err
 	}

@@ -15,11 +15,12 @@ import (
 // create puts the entry's nodes in line. When create fails, either the nodes are known
 // not to exist, or Remove finds what is known of them.
 func (e *Entry) create(ctx context.Context) error {
+	fresh, ordinary := e.isFresh(), false
 	for p := (pause{}); ; p.wait(ctx) {
 		if _, err := e.c.Await(ctx); err != nil {
 			return err
 		}
-		err := e.attempt()
+		err := e.attempt(fresh)
 		switch {
 		case err == nil && e.ran.Session() != 0:
 			e.stands(e.ran.Session(), e.made, e.sent)
@@ -36,6 +37,14 @@ func (e *Entry) create(ctx context.Context) error {
 				e.forget()
 				return err
 			}
+		case fresh && conn.Classify(err) == conn.Answered:
+			// Only a refusal of the ordinary way is one: who may not create the parent
+			// may still lock there.
+			if fresh, ordinary = e.ancestors(ctx, err), true; !fresh {
+				p = pause{}
+			}
+		case errors.Is(err, zk.ErrNoNode) && !ordinary && e.isVanished():
+			fresh = true
 		case errors.Is(err, zk.ErrNoNode):
 			if err := e.parents(ctx); err != nil {
 				e.forget()
@@ -52,7 +61,7 @@ func (e *Entry) create(ctx context.Context) error {
 // attempt requests the nodes once, and records the attempt before it is sent, and what
 // came of it. Each attempt has its own GUID: with one GUID for all, a search could
 // find the node of an older attempt or session.
-func (e *Entry) attempt() error {
+func (e *Entry) attempt(fresh bool) error {
 	e.claim(znode.NewGUID())
 	paths, data := e.paths(e.guid), e.wanted()
 	e.tries(paths)
@@ -60,10 +69,22 @@ func (e *Entry) attempt() error {
 	if e.order.Sent != nil {
 		forget = e.c.Sent(paths[0], e.order.Sent)
 	}
-	made, czxid, ran, err := e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
+	create := e.createAlone
+	if e.beside = nil; e.c.Ordered() {
+		create = func(paths []string, data []byte) ([]string, int64, conn.Ran, error) {
+			return e.sendTogether(paths, data, fresh)
+		}
+	}
+	made, czxid, ran, err := create(paths, data)
 	forget()
 	e.ran, e.sent, e.made, e.czxid = ran, data, made, czxid
 	return err
+}
+
+// createAlone requests the nodes with nothing beside them. A program's client would wait
+// for each answer before it sends the next request.
+func (e *Entry) createAlone(paths []string, data []byte) ([]string, int64, conn.Ran, error) {
+	return e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 }
 
 // paths returns the paths by which the nodes of an attempt are requested.
@@ -176,6 +197,24 @@ func (e *Entry) find() (nodes []string, sure bool, err error) {
 		}
 	}
 	return nodes, true, nil
+}
+
+// ancestors handles a refusal to create the parent together with the nodes, and reports
+// whether to try that again.
+func (e *Entry) ancestors(ctx context.Context, refusal error) bool {
+	parent := e.order.Places[0].Parent
+	if errors.Is(refusal, zk.ErrNoNode) && e.makePath(ctx, path.Dir(parent)) == nil {
+		return true
+	}
+	e.order.Census.met(parent, true)
+	return false
+}
+
+// isVanished records that the parents do not exist, though this was expected, and
+// reports whether to create the only one together with the nodes.
+func (e *Entry) isVanished() bool {
+	e.order.Census.vanished(e.order.Places[0].Parent)
+	return e.isFresh()
 }
 
 // parents makes the queues' paths. Containers may vanish again at any time, so the

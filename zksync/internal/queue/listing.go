@@ -31,12 +31,21 @@ func (e *Entry) list(i int) *view {
 		fence = make(chan error, 1) // beside the listing, not after it
 		go func() { fence <- e.readFence(i) }()
 	}
+	if fence == nil && e.c.Ordered() {
+		return e.viewOf(i, e.children(i))
+	}
 	names, ran, err := e.c.Children(p.Parent)
 	if fence != nil {
 		if ferr := <-fence; err == nil && ferr != nil {
 			err = ferr
 		}
 	}
+	e.see(v, i, names, ran, err)
+	return v
+}
+
+// see records the answer to a listing.
+func (e *Entry) see(v *view, i int, names []string, ran conn.Ran, err error) {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		v.err = errAgain // our node is gone, with its parent or without
@@ -46,9 +55,8 @@ func (e *Entry) list(i int) *view {
 	case err != nil:
 		v.err = err
 	case ran.Session() == e.session:
-		v.err = v.find(e.parse(p, names), path.Base(e.nodes[i]))
+		v.err = v.find(e.parse(e.order.Places[i], names), path.Base(e.nodes[i]))
 	}
-	return v
 }
 
 // find stores the line and the index of our node in it.
@@ -87,18 +95,17 @@ func (e *Entry) parse(p Place, names []string) []znode.Name {
 	return line
 }
 
-// listAll lists all places at once: if they are free, several cost the time of one.
-func (e *Entry) listAll(ctx context.Context) []*view {
-	seen := make([]*view, len(e.order.Places))
+// listAll lists all places that were not seen at once: if they are free, several cost the
+// time of one.
+func (e *Entry) listAll(ctx context.Context, seen []*view) {
 	if st, err := e.c.Await(ctx); err != nil || st.Session != e.session {
-		return seen
+		return
 	}
 	var wg sync.WaitGroup
 	for i, p := range e.order.Places {
-		if !p.Kazoo {
+		if !p.Kazoo && seen[i] == nil {
 			wg.Go(func() { seen[i] = e.list(i) })
 		}
 	}
 	wg.Wait()
-	return seen
 }

@@ -37,9 +37,10 @@ type Order struct {
 	Places []Place
 	Data   []byte
 	ACL    []zk.ACL
-	Try    bool // don't wait: ErrBusy
-	Of     any  // identifies the lock; entries of one lock don't compete: see Renew
-	Fence  bool // read the fence, too: one more request, beside the listing
+	Try    bool    // don't wait: ErrBusy
+	Of     any     // identifies the lock; entries of one lock don't compete: see Renew
+	Fence  bool    // read the fence, too: one more request, beside the listing
+	Census *Census // nil: every line is listed
 	// Blocked, if not nil, gets the node that the entry waits for, each time that
 	// changes.
 	Blocked func(Blocker)

@@ -79,6 +79,7 @@ func (e *Entry) limits(line []znode.Name, own int) error {
 
 // waitForChange waits for any change of the line at place i since it was listed.
 func (e *Entry) waitForChange(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
+	e.watchBoth(func(b *conn.Batch) *conn.Call { return b.WatchChildren(e.order.Places[i].Parent) }, e.nodes[i])
 	w, err := e.watchLine(i, seen)
 	if err != nil {
 		return err

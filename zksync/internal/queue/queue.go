@@ -39,6 +39,7 @@ type Entry struct {
 	sent    []byte       // the data of its nodes
 	made    []string     // its nodes, if their names are known
 	czxid   int64        // of those nodes, if known
+	beside  *together    // what was sent with them, until it is looked at
 	guid    znode.GUID   // of the attempt whose nodes stand
 	owned   bool         // guid is registered
 	session int64        // the session that owns the nodes

@@ -34,7 +34,8 @@ func (e *Entry) Remove(sent func()) error {
 	if left := e.Left(); len(left) > 0 && sent != nil {
 		defer e.c.Sent(left[0], sent)()
 	}
-	if left := e.Left(); len(left) > 1 && e.removeAll(left) {
+	e.order.Census.leave(e.Left())
+	if left := e.Left(); len(left) > 1 && e.removeAll(left, sent) {
 		e.leaves(nil)
 	}
 	return e.removeLeft(false)
@@ -47,6 +48,7 @@ func (e *Entry) removeLeft(unknown bool) error {
 	stood, perhaps := false, false
 	for left := e.Left(); len(left) > 0; left = e.Left() {
 		err := e.removeNode(left[0], e.torn, unknown)
+		e.order.Census.gone(left[0], err)
 		unknown = false
 		stood = stood || err == nil
 		if errors.Is(err, errTorn) {
@@ -93,6 +95,7 @@ func (e *Entry) RemoveSoon(wait bool, done func(error)) bool {
 		return false // the node is being replaced
 	}
 	if left := e.Left(); e.c.Ordered() && len(left) == 1 && len(e.nodes) == 1 && !e.torn && len(e.Open()) == 0 {
+		e.order.Census.leave(left)
 		err := e.c.DeleteAsync(left[0], wait, func(ran conn.Ran, err error) { e.soonRemoved(ran, err, done) })
 		if err == nil {
 			return true
@@ -119,6 +122,7 @@ func (e *Entry) soonRemoved(ran conn.Ran, answer error, done func(error)) {
 	default:
 		defer done(err)
 	}
+	e.order.Census.gone(e.Left()[0], err)
 	e.leaves(nil)
 	e.forget()
 	<-e.op
@@ -131,15 +135,59 @@ var errTorn = errors.New("gone, perhaps by a transaction")
 // removeAll deletes all nodes in one transaction, and reports whether it did. If it
 // did not, the caller deletes them one by one: a transaction deletes nothing if one of
 // its nodes is gone.
-func (e *Entry) removeAll(nodes []string) bool {
+func (e *Entry) removeAll(nodes []string, sent func()) bool {
 	if _, err := e.c.Await(context.Background()); err != nil {
 		return false
 	}
-	ran, err := e.c.DeleteAll(nodes)
+	ran, err := e.deleteAll(nodes, sent)
 	if conn.Classify(err) == conn.Unknown {
 		e.torn = true // this may have deleted the nodes that are gone
 	}
-	return err == nil && ran.Before.Session == e.session && ran.After.Session == e.session
+	return err == nil && e.ranIt(ran)
+}
+
+// deleteAll requests the deletion of all nodes, and has the census know of it before a later
+// answer comes. sent is that of Remove.
+func (e *Entry) deleteAll(nodes []string, sent func()) (conn.Ran, error) {
+	if !e.c.Ordered() {
+		return e.c.DeleteAll(nodes)
+	}
+	ops := make([]any, len(nodes))
+	for i, node := range nodes {
+		ops[i] = &zk.DeleteRequest{Path: node, Version: -1}
+	}
+	b := e.c.Batch()
+	k := b.Multi(ops...)
+	k.Then(func() {
+		if k.Err() == nil && e.ranIt(k.Ran()) {
+			for _, node := range nodes {
+				e.order.Census.gone(node, nil)
+			}
+		}
+	})
+	b.Send(context.Background()) // until it is written
+	if !isDone(k) || conn.Classify(k.Err()) == conn.Answered {
+		if sent != nil {
+			sent()
+		}
+	}
+	err := k.Wait(context.Background())
+	return k.Ran(), err
+}
+
+// isDone reports whether a call is done.
+func isDone(k *conn.Call) bool {
+	select {
+	case <-k.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// ranIt reports whether the session that owns the nodes has run a request.
+func (e *Entry) ranIt(ran conn.Ran) bool {
+	return ran.Before.Session == e.session && ran.After.Session == e.session
 }
 
 // removeNode deletes a node. torn means that an earlier transaction may have deleted it,

@@ -120,13 +120,17 @@ func (e *Entry) look(ctx context.Context) error {
 // wait waits for the turn in each place. The order does not matter: a position in
 // line only gets better.
 func (e *Entry) wait(ctx context.Context) error {
-	if len(e.nodes) == 1 {
-		_, err := e.walk(ctx, 0, nil)
-		return err
-	}
 	began, _ := e.c.State()
 	start, waited := time.Now(), false
-	seen := e.listAll(ctx)
+	if e.beside != nil {
+		began, start = e.ran.Before, e.beside.create.Sent()
+	}
+	seen := e.firstViews()
+	if len(e.nodes) == 1 {
+		_, err := e.walk(ctx, 0, seen[0])
+		return err
+	}
+	e.listAll(ctx, seen)
 	for i, p := range e.order.Places {
 		if p.Kazoo {
 			continue // its node was made together with that of the place before: no node is between

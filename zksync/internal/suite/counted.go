@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"bytes"
 	"maps"
 	"sync/atomic"
 	"testing"
@@ -18,19 +19,23 @@ type Counted struct {
 	*zksync.Session
 	Proxy  *ensemble.Proxy
 	Events atomic.Int64 // watch events that came
+	Looks  atomic.Int64 // requests for a lock node's data since the last Take
 }
 
 // Counted opens a session whose traffic is counted.
-func (z *Ground) Counted(t testing.TB) *Counted {
+func (z *Ground) Counted(t testing.TB, opts ...zksync.DialOption) *Counted {
 	t.Helper()
 	c := &Counted{Proxy: z.Proxied(t)}
 	c.Proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
 		if f.FromServer && f.Op == "notify" {
 			c.Events.Add(1)
 		}
+		if !f.FromServer && f.Op == "getData" && bytes.Contains(f.Payload, []byte("/_c_")) {
+			c.Looks.Add(1)
+		}
 		return ensemble.Pass
 	})
-	c.Session = z.opened(DialTo(t, []string{c.Proxy.Addr()}, zksync.WithSessionTimeout(time.Minute)))
+	c.Session = z.opened(DialTo(t, []string{c.Proxy.Addr()}, append([]zksync.DialOption{zksync.WithSessionTimeout(time.Minute)}, opts...)...))
 	c.Take(t)
 	return c
 }
@@ -48,6 +53,7 @@ func (c *Counted) Take(t testing.TB) Ops {
 	}
 	m := Ops(c.Proxy.Requests())
 	c.Proxy.ResetRequests()
+	c.Looks.Store(0)
 	for _, op := range []string{"connect", "ping", "getACL"} {
 		delete(m, op)
 	}
@@ -66,7 +72,7 @@ func (c *Counted) Wants(t testing.TB, what string, want Ops) {
 // set its two watches, on the blocker and on itself, and begins to wait.
 func (c *Counted) Stands(t testing.TB) {
 	t.Helper()
-	Eventually(t, "in line, with two watches", func() bool { return c.Proxy.Requests()["getData"] == 2 })
+	Eventually(t, "in line, with two watches", func() bool { return c.Looks.Load() == 2 })
 	c.Take(t) // the second watch has been answered before this was
 }
 
@@ -82,7 +88,7 @@ func (m Ops) Sum() (n int) {
 // when the hold is 10 ms old.
 func (c *Counted) Watched(t testing.TB) {
 	t.Helper()
-	Eventually(t, "the node of the hold is watched", func() bool { return c.Proxy.Requests()["getData"] > 0 })
+	Eventually(t, "the node of the hold is watched", func() bool { return c.Looks.Load() > 0 })
 }
 
 // LineCall is a call that waits.

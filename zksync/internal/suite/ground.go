@@ -15,6 +15,7 @@ import (
 
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
+	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Ground is the server that a test runs on, the sessions that the test opens there, and
@@ -25,7 +26,8 @@ type Ground struct {
 	Servers []string
 	// Expire ends a client's session at once, as if it had timed out.
 	Expire func(session int64) error
-	// Watches counts the watches on the server.
+	// Watches counts the watches on the server, without those on the data of nodes that are
+	// no lock's: a session of Dial keeps one on each path that it locks again and again.
 	Watches func() (int, error)
 	// Adapted has Dial put sessions on clients of the test's own.
 	Adapted bool
@@ -152,9 +154,28 @@ func onServer(s *zktest.Server) *Ground {
 			}
 			return nil
 		},
-		Watches: func() (int, error) { return len(s.Watches()), nil },
-		share:   new(ledger),
+		Watches: func() (n int, err error) {
+			for _, w := range s.Watches() {
+				if w.Child || isLocks(w.Path) {
+					n++
+				}
+			}
+			return n, nil
+		},
+		share: new(ledger),
 	}
+}
+
+// watchesOn does the same as Ground.Watches for the one real server.
+func watchesOn(e *ensemble.Ensemble) (int, error) {
+	all, err := e.Watches(0)
+	n := all.Total
+	for p, sessions := range all.ByPath {
+		if !isLocks(p) {
+			n -= len(sessions)
+		}
+	}
+	return n, err
 }
 
 // Real is the one real server. Tests share it, so they must not stop or fill it.
@@ -163,7 +184,7 @@ func Real(t testing.TB) *Ground {
 	NeedReal(t, StartReal())
 	onReal.Add(1)
 	e := real.e
-	return &Ground{Servers: e.Addrs(), Expire: e.Expire, Watches: e.WatchCount, share: new(ledger)}
+	return &Ground{Servers: e.Addrs(), Expire: e.Expire, Watches: func() (int, error) { return watchesOn(e) }, share: new(ledger)}
 }
 
 // CountsWatches is t.Parallel for a test that counts all watches of a server. Where

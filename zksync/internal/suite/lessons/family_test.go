@@ -95,6 +95,7 @@ func TestUpgradeIsADeadlock(t *testing.T) {
 			},
 			"Hold": func() (func(context.Context) error, error) {
 				h, err := rw.RLocker().As(o).Hold(suite.Context(t))
+				s.Watched(t)
 				return h.Release, err
 			},
 		} {

@@ -179,7 +179,9 @@ func TestParentVanishes(t *testing.T) {
 		suite.Must(t, h.Release(suite.Context(t)))
 		// Deleted while nobody holds, it comes again; and the ctx bounds it.
 		vanished.Store(-1 << 30)
-		suite.Must(t, c.Delete(p, -1))
+		for _, dir := range []string{p, path.Dir(p), base} {
+			suite.Must(t, c.Delete(dir, -1))
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), suite.SessionTimeout/8)
 		defer cancel()
 		suite.IsError(t, m.LockContext(ctx), context.DeadlineExceeded)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -124,6 +126,15 @@ func (w *world) inflict(f fault) {
 		w.spent[path] = true
 		w.mu.Unlock()
 		_ = w.srv.SetSequence(path, math.MaxInt32-int32(f.n%5)) // there may be no such path
+	case "remake":
+		// The path goes once it is empty, and somebody makes it anew, and so many
+		// nodes in it that it counts up to shortly before where it was.
+		for range 200 {
+			if w.remake(path, f.n) {
+				return
+			}
+			time.Sleep(f.lasts / 200)
+		}
 	case "reap":
 		// The path goes as soon as it is empty, as containers do.
 		for range 200 {
@@ -173,4 +184,19 @@ func (w *world) take(what string) {
 	defer w.mu.Unlock()
 	w.taken[what] = time.Now()
 	w.takes[what]++
+}
+
+// remake deletes a path that is empty, makes it anew, and has it count up to n before the
+// number that was due. It reports whether it did.
+func (w *world) remake(path string, n int) bool {
+	_, st, err := w.admin.Conn().Get(path)
+	if err != nil || st.NumChildren > 0 || st.Cversion < int32(2*n) || w.admin.Conn().Delete(path, -1) != nil {
+		return false
+	}
+	_, err = w.admin.Conn().Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+	if err == nil {
+		err = w.srv.SetSequence(path, st.Cversion/2-int32(n))
+	}
+	w.log("%s is made anew, to count from %d: %v", path, st.Cversion/2-int32(n), err)
+	return true
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,7 +156,9 @@ func (w *world) left() string {
 		live[s.ID] = true
 	}
 	for _, x := range w.srv.Watches() {
-		if live[x.Session] { // of a crashed one a connection may stand for good
+		// Of a crashed one a connection may stand for good. A session of Dial keeps one
+		// watch on a lock's path.
+		if live[x.Session] && (x.Child || !slices.Contains(w.paths, x.Path)) {
 			return "a watch on " + x.Path
 		}
 	}

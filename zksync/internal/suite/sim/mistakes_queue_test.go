@@ -138,13 +138,22 @@ var queueMistakes = []mistake{
 	},
 	{
 		name: "SequenceFence", is: "The fence is the sequence number, which starts again when the parent is made anew.",
-		edits: []edit{{inQueue + "block.go", `e.fence.Store(w.Stat.Czxid)`, `
-			fence := w.Stat.Czxid
-			if mistake("SequenceFence") {
-				name, _ := znode.Parse(e.nodes[i][len(e.order.Places[i].Parent)+1:])
-				fence = name.Seq + 1
-			}
-			e.fence.Store(fence)`}},
+		edits: []edit{
+			{inQueue + "block.go", `e.fence.Store(w.Stat.Czxid)`, `
+				fence := w.Stat.Czxid
+				if mistake("SequenceFence") {
+					name, _ := znode.Parse(e.nodes[i][len(e.order.Places[i].Parent)+1:])
+					fence = name.Seq + 1
+				}
+				e.fence.Store(fence)`},
+			{inQueue + "create.go", `e.fence.Store(e.czxid)`, `
+				fence := e.czxid
+				if mistake("SequenceFence") {
+					name, _ := znode.Parse(path.Base(e.nodes[0]))
+					fence = name.Seq + 1
+				}
+				e.fence.Store(fence)`},
+		},
 	},
 	{
 		name: "LaterWriter", is: "A reader watches the last writer in line, which may stand behind it.",
@@ -201,7 +210,9 @@ var queueMistakes = []mistake{
 	{
 		name: "OneByOne", is: "The nodes of a Multi are made one by one, in the order in which its locks are named.",
 		edits: []edit{
-			{inQueue + "create.go", `made, czxid, ran, err := e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)`, `
+			{inQueue + "create.go", `if e.beside = nil; e.c.Ordered() {`, `
+				if e.beside = nil; e.c.Ordered() && (fresh || len(paths) == 1 || !mistake("OneByOne")) {`},
+			{inQueue + "create.go", `return e.c.Make(paths, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)`, `
 				together := len(paths)
 				if mistake("OneByOne") {
 					together = 1
@@ -213,7 +224,8 @@ var queueMistakes = []mistake{
 						next, ran, err = e.c.Create([]string{p}, data, zk.FlagEphemeral|zk.FlagSequence, e.order.ACL)
 						made = append(made, next...)
 					}
-				}`},
+				}
+				return made, czxid, ran, err`},
 			{inZksync + "multi.go", `slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })`, `
 				if !mistake("OneByOne") {
 					slices.SortFunc(m.cfg.Parts, func(a, b local.Part) int { return cmp.Compare(a.Path, b.Path) })

@@ -41,7 +41,9 @@ type change struct {
 }
 
 // mistakes are all deliberate mistakes.
-func mistakes() []mistake { return slices.Concat(connMistakes, queueMistakes, localMistakes) }
+func mistakes() []mistake {
+	return slices.Concat(connMistakes, queueMistakes, censusMistakes, localMistakes)
+}
 
 // added is the file that each edited package gets.
 const added = "deliberate_mistakes.go"

@@ -134,6 +134,7 @@ func newPlan(seed uint64, full bool) plan {
 	}
 	p.seed, p.full = seed, full
 	p.lingers()
+	p.remakes()
 	return p
 }
 
@@ -159,6 +160,17 @@ func (p *plan) lingers() {
 			}
 		}
 	}
+}
+
+// remakes has some plans without a story make a lock's path anew. Its numbers are drawn
+// apart, so that seeds keep their meaning in all else.
+func (p *plan) remakes() {
+	r := source(p.seed, p.full, 7)
+	if p.story != "" || len(p.slots) < 2 || p.limits[0] != 0 || r.IntN(3) > 0 {
+		return
+	}
+	p.story = "path made anew"
+	madeAnew(r, p)
 }
 
 // mutexPlan makes the n-th plan of mutexes. Every second one has a story, each in

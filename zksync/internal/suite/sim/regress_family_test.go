@@ -161,9 +161,9 @@ func multiSeenInParts(t *testing.T, seed uint64) {
 	}
 }
 
-// A Multi that is free everywhere has been waited for two round trips, however
-// many locks it is of.
-func TestMultiInTwoRoundTrips(t *testing.T) {
+// A Multi that is free everywhere is waited for one round trip, however many locks it is
+// of.
+func TestMultiInOneRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
@@ -192,8 +192,8 @@ func TestMultiInTwoRoundTrips(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(start); took != 4*way {
-				t.Errorf("taken in %v, want two round trips of %v", took, 2*way)
+			if took := time.Since(start); took != 2*way {
+				t.Errorf("taken in %v, want one round trip of %v", took, 2*way)
 			}
 			if err := release(t.Context()); err != nil {
 				t.Fatal(err)

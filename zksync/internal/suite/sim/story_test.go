@@ -205,3 +205,24 @@ func impatient(r *rand.Rand, p *plan) {
 		[]op{sleep(310 * time.Millisecond), {kind: pick(r, "hold", "do"), wait: 2 * timeout, work: 20 * time.Millisecond}})
 	p.faults = append(p.faults, fault{kind: "delay", slot: i, at: 250 * time.Millisecond, lasts: timeout, n: 3 * (34 + r.IntN(65))})
 }
+
+// A lock's path is deleted and made anew, and counts up to where it was. Somebody else
+// gets the number before the one that is due, and then the one who knows the path comes
+// back, perhaps after a disconnect.
+func madeAnew(r *rand.Rand, p *plan) {
+	p.calm(r)
+	i, j := p.two(r)
+	var uses []op
+	for range 1 + r.IntN(4) {
+		uses = append(uses, op{kind: pick(r, "lock", "lockctx", "hold", "do"), wait: timeout, work: 10 * time.Millisecond}, sleep(30*time.Millisecond))
+	}
+	at := 300 * time.Millisecond * time.Duration(1+len(uses)/2)
+	uses = append(uses, sleep(at), op{kind: pick(r, "lock", "hold", "do"), wait: 4 * timeout, work: timeout})
+	p.stage(i, uses)
+	p.stage(j, []op{sleep(at + 40*time.Millisecond), {kind: pick(r, "hold", "lock"), wait: 3 * timeout, work: 2 * timeout}})
+	p.later(at+timeout, i, j)
+	p.faults = append(p.faults, fault{kind: "remake", at: at, lasts: timeout / 10, n: 1 + r.IntN(8)/7})
+	if r.IntN(2) == 0 {
+		p.faults = append(p.faults, fault{kind: "disconnect", slot: i, at: at - 20*time.Millisecond})
+	}
+}
