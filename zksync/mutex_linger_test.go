@@ -222,6 +222,23 @@ func TestLingerGivesWay(t *testing.T) {
 	}
 }
 
+// A lock that somebody has asked for while it was held does not linger.
+func TestLingerHeedsARequestFromBefore(t *testing.T) {
+	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
+		s, other, p := z.Dial(t), z.Dial(t), z.Path(t)
+		m := zksync.NewMutex(s, p, zksync.WithLinger(lingers))
+		for _, lingered := range []bool{false, true} {
+			if lingered {
+				suite.LockAndUnlock(t, m)
+			}
+			suite.Must(t, m.LockContext(suite.Context(t)))
+			suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, p).Node))
+			suite.Must(t, m.UnlockContext(suite.Context(t)))
+			z.Empty(t, p)
+		}
+	}, suite.Timeless)
+}
+
 // What it costs to give way to another session: one deletion. What the other one does
 // depends on whether it still finds the node.
 func TestLingerGivesWayWithOneRequest(t *testing.T) {
