@@ -264,6 +264,24 @@ func TestLingerGivesWayWithOneRequest(t *testing.T) {
 	}, suite.Smoke)
 }
 
+// A lock that a session had to wait for does not linger, so that a lock for which sessions
+// compete costs no request more.
+func TestLingerNotWhereSessionsCompete(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		s, other := z.Counted(t), z.Counted(t)
+		p := z.UsedPath(t, other.Session)
+		m, theirs := zksync.NewMutex(s.Session, p, zksync.WithLinger(lingers)), zksync.NewMutex(other.Session, p)
+		theirs.Lock()
+		s.Take(t)
+		next := suite.Async(func() error { return m.LockContext(suite.Context(t)) })
+		s.Stands(t)
+		theirs.Unlock()
+		suite.Must(t, suite.Receive(t, next))
+		m.Unlock()
+		s.Wants(t, "Unlock", suite.Ops{"delete": 1})
+	})
+}
+
 // While a session waits for a lock that is held, the Unlock gives it away at once, also
 // if the lock has lingered before.
 func TestLingerEndsWithAnUnlockOthersWaitFor(t *testing.T) {
