@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,11 +167,13 @@ var givers = map[string]func(ctx context.Context, t *testing.T, s, other *zksync
 		suite.Must(t, sem.Acquire(ctx, 1))
 		sem.Release(1)
 	},
-	"another access list": func(ctx context.Context, t *testing.T, s, _ *zksync.Session, p, _ string) {
-		m := zksync.NewMutex(s, p, zksync.WithLinger(lingers), zksync.WithACL(zk.WorldACL(zk.PermRead|zk.PermCreate|zk.PermDelete)...))
-		h, err := m.TryHold(ctx)
-		suite.Must(t, err)
-		suite.Must(t, h.Release(ctx))
+	"another access list": func(ctx context.Context, t *testing.T, s, other *zksync.Session, p, node string) {
+		m := zksync.NewMutex(s, p, zksync.WithACL(zk.WorldACL(zk.PermRead|zk.PermCreate|zk.PermDelete)...))
+		suite.Must(t, m.LockContext(ctx))
+		if n := suite.Children(t, other.Conn(), p); slices.Contains(n, node) {
+			t.Errorf("%s serves a call with another access list", node)
+		}
+		suite.Must(t, m.UnlockContext(ctx))
 	},
 	"a request for the lock": func(ctx context.Context, t *testing.T, _, other *zksync.Session, p, node string) {
 		suite.Must(t, other.Revoke(ctx, p+"/"+node))
