@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,11 +167,13 @@ var givers = map[string]func(ctx context.Context, t *testing.T, s, other *zksync
 		suite.Must(t, sem.Acquire(ctx, 1))
 		sem.Release(1)
 	},
-	"another access list": func(ctx context.Context, t *testing.T, s, _ *zksync.Session, p, _ string) {
-		m := zksync.NewMutex(s, p, zksync.WithLinger(lingers), zksync.WithACL(zk.WorldACL(zk.PermRead|zk.PermCreate|zk.PermDelete)...))
-		h, err := m.TryHold(ctx)
-		suite.Must(t, err)
-		suite.Must(t, h.Release(ctx))
+	"another access list": func(ctx context.Context, t *testing.T, s, other *zksync.Session, p, node string) {
+		m := zksync.NewMutex(s, p, zksync.WithACL(zk.WorldACL(zk.PermRead|zk.PermCreate|zk.PermDelete)...))
+		suite.Must(t, m.LockContext(ctx))
+		if n := suite.Children(t, other.Conn(), p); slices.Contains(n, node) {
+			t.Errorf("%s serves a call with another access list", node)
+		}
+		suite.Must(t, m.UnlockContext(ctx))
 	},
 	"a request for the lock": func(ctx context.Context, t *testing.T, _, other *zksync.Session, p, node string) {
 		suite.Must(t, other.Revoke(ctx, p+"/"+node))
@@ -222,6 +225,23 @@ func TestLingerGivesWay(t *testing.T) {
 	}
 }
 
+// A lock that somebody has asked for while it was held does not linger.
+func TestLingerHeedsARequestFromBefore(t *testing.T) {
+	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
+		s, other, p := z.Dial(t), z.Dial(t), z.Path(t)
+		m := zksync.NewMutex(s, p, zksync.WithLinger(lingers))
+		for _, lingered := range []bool{false, true} {
+			if lingered {
+				suite.LockAndUnlock(t, m)
+			}
+			suite.Must(t, m.LockContext(suite.Context(t)))
+			suite.Must(t, other.Revoke(suite.Context(t), firstNode(t, other, p).Node))
+			suite.Must(t, m.UnlockContext(suite.Context(t)))
+			z.Empty(t, p)
+		}
+	}, suite.Timeless)
+}
+
 // What it costs to give way to another session: one deletion. What the other one does
 // depends on whether it still finds the node.
 func TestLingerGivesWayWithOneRequest(t *testing.T) {
@@ -245,6 +265,24 @@ func TestLingerGivesWayWithOneRequest(t *testing.T) {
 		}
 		suite.Must(t, s.Close())
 	}, suite.Smoke)
+}
+
+// A lock that a session had to wait for does not linger, so that a lock for which sessions
+// compete costs no request more.
+func TestLingerNotWhereSessionsCompete(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		s, other := z.Counted(t), z.Counted(t)
+		p := z.UsedPath(t, other.Session)
+		m, theirs := zksync.NewMutex(s.Session, p, zksync.WithLinger(lingers)), zksync.NewMutex(other.Session, p)
+		theirs.Lock()
+		s.Take(t)
+		next := suite.Async(func() error { return m.LockContext(suite.Context(t)) })
+		s.Stands(t)
+		theirs.Unlock()
+		suite.Must(t, suite.Receive(t, next))
+		m.Unlock()
+		s.Wants(t, "Unlock", suite.Ops{"delete": 1})
+	})
 }
 
 // While a session waits for a lock that is held, the Unlock gives it away at once, also
