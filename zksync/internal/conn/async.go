@@ -56,7 +56,7 @@ func (p *pipe) send(upto int64, roomy, wait bool) {
 	case wait:
 		_ = p.written(upto)
 	case roomy:
-		p.flush()
+		p.flushes(true)
 	default:
 		go p.flush()
 	}

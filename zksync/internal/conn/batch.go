@@ -117,7 +117,8 @@ func (b *Batch) send(ctx context.Context) (Ran, error) {
 		go b.runAll()
 		return Ran{}, nil
 	}
-	if err := c.slot(ctx, len(b.calls)); err != nil {
+	// A batch of more requests than may wait would never get a slot for each.
+	if err := c.slot(ctx, min(len(b.calls), maxOutstanding)); err != nil {
 		return p.ran(), err
 	}
 	b.sendOn(p, ctx.Done() == nil)
@@ -127,11 +128,15 @@ func (b *Batch) send(ctx context.Context) (Ran, error) {
 // sendOn sends the requests on a pipe. wait is true if the caller can wait for the write.
 func (b *Batch) sendOn(p *pipe, wait bool) {
 	calls := make([]*call, 0, len(b.calls))
-	for _, k := range b.calls {
-		k.ran, k.slot, k.owner = p.ran(), true, k
+	for i, k := range b.calls {
+		k.ran, k.slot, k.owner = p.ran(), i < maxOutstanding, k
 		if k.isWatch() {
 			var isNew bool
 			if k.watch, isNew, _ = b.c.watches.get(k.key); !isNew {
+				if k.slot { // the caller that makes the request may be waiting for one
+					k.slot = false
+					b.c.slots.Release(1)
+				}
 				go k.share()
 				continue
 			}

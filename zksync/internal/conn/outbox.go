@@ -58,6 +58,9 @@ func (o *outbox) waiter(rq *request) func() {
 	case wire.OpDelete:
 		return o.of(rq.path)
 	case wire.OpMulti:
+		if len(rq.ops) == 0 {
+			return nil
+		}
 		switch op := rq.ops[0].(type) {
 		case *zk.CreateRequest:
 			return o.of(op.Path)

@@ -121,17 +121,21 @@ func (p *pipe) written(upto int64) error {
 
 // flush writes what is queued, unless somebody writes already: that one goes on
 // until the queue is empty.
-func (p *pipe) flush() {
+func (p *pipe) flush() { p.flushes(false) }
+
+// flushes is flush. With brief it leaves to another goroutine what might block.
+func (p *pipe) flushes(brief bool) {
 	select {
 	case p.turn <- struct{}{}:
-		p.drain()
+		p.drain(brief)
 	default:
 	}
 }
 
 // drain writes what is queued until nothing is, and gives the turn back. If that takes
-// long, a goroutine goes on.
-func (p *pipe) drain() {
+// long, a goroutine goes on; with brief also if a write might block, because others have
+// queued more meanwhile.
+func (p *pipe) drain(brief bool) {
 	start := time.Now()
 	for rounds := 0; ; rounds++ {
 		p.mu.Lock()
@@ -140,9 +144,9 @@ func (p *pipe) drain() {
 			p.mu.Unlock()
 			return
 		}
-		if rounds > 0 && time.Since(start) > longDrain {
+		if brief && p.awaited > roomFor || rounds > 0 && time.Since(start) > longDrain {
 			p.mu.Unlock()
-			go p.drain()
+			go p.drain(false)
 			return
 		}
 		buf := p.out

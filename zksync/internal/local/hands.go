@@ -45,10 +45,13 @@ func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
 func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	own := t.lease.Own()
 	t.rest()
-	if err == nil && t.rested && lease.Asked() {
+	t.asked = t.asked || err == nil && lease.Asked()
+	if err == nil && t.rested && t.asked {
 		err = queue.ErrNotAlone // somebody has asked for the lock
 	}
-	if !t.left && !errors.Is(err, queue.ErrNotAlone) {
+	// A ticket that lingers leaves after an error, and what the deletion comes to counts.
+	refused := err != nil && !gone(err) && l.line.resting == t
+	if !t.left && !refused && !errors.Is(err, queue.ErrNotAlone) {
 		t.rel.is(err) // else the deletion has the answer
 		t.rel = nil
 	}

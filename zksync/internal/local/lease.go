@@ -19,7 +19,8 @@ func (l *Lock) watch(t *Ticket) {
 		defer l.Leave()
 		if lease, err := t.e.Watched(); err == nil {
 			l.mu.Lock()
-			t.lease = lease
+			t.lease = t.lease.With(lease) // the watch on the line stays: the ticket may linger by now
+			t.asked = t.asked || lease.Asked()
 			l.mu.Unlock()
 			l.follow(t, lease)
 		}

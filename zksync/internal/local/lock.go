@@ -178,7 +178,7 @@ func (l *Lock) join(c *Call) error {
 	l.mu.Lock()
 	l.makeWay(c)
 	for err := l.admits(c); err != nil; err = l.admits(c) {
-		l.mu.Unlock()
+		l.finish() // makeWay may have left work
 		if k, other := err.(*conflict); !other {
 			return err
 		} else if !k.settles() {

@@ -214,7 +214,8 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease, shrunk int) error
 	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk {
 		t.lease = t.lease.With(lease)
 	}
-	if l.line.resting == t && lease.Asked() {
+	t.asked = t.asked || lease.Asked()
+	if l.line.resting == t && t.asked {
 		l.line.yield() // it was asked back before the new watch was set
 	}
 	l.finish()

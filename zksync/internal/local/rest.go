@@ -29,7 +29,7 @@ func (s *staying) stop() {
 // somebody else was in line before, it costs two requests to learn that somebody still is.
 func (l *Lock) rests(t *Ticket) rest {
 	switch {
-	case l.t.stopped():
+	case l.t.stopped(), t.asked:
 		return leaves
 	case t.lease.Crowd() == nil && t.waited:
 		return leaves

@@ -35,6 +35,7 @@ type Ticket struct {
 	lease  queue.Lease // for hand-overs, once a call waits for one
 	arming bool        // the lease's watch is being set
 	peer   *Peer       // the node that it waits for, if known
+	asked  bool        // it was asked back, so that it does not linger
 	waited bool        // it had to wait for its turn in ZooKeeper's line
 	stay   staying
 	quick  *quick                  // the holder for calls that leave no trace; nil: none yet
