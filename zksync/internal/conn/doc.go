@@ -181,7 +181,7 @@
 //
 //   - A watch can't be removed. Each call that sets one adds a channel, which stays
 //     until the node changes or the session ends (conn.go:883-891). Met: watches.get,
-//     watchKey.request, feed.follow.
+//     Conn.Leave, feed.follow.
 //   - A watch on a node that is gone stays for ever (conn.go:1201-1213). Get-watches
 //     set none there. Met: Conn.Watch.
 //   - Watches do not report a disconnect. They report events and the expiry alone

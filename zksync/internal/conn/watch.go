@@ -13,7 +13,7 @@ import (
 const keepData = 4 << 10
 
 // Watch is a get-watch on one node, or a watch on its children. All callers that ask
-// for it on one connection share it: the client can't remove a watch, so each
+// for it on one connection share it: a program's client can't remove a watch, so each
 // further one would stay until the node changes (conn.go:883-891). A Watch is over
 // at the first event on its node, or when the TCP connection ends on which it was
 // set, whichever comes first.
