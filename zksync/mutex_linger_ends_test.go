@@ -264,7 +264,9 @@ func TestLingerLeavesNothingOfAFailedCall(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// While a lock lingers nobody holds it, and its node names nobody.
+// While a lock lingers nobody holds it, and its node names nobody. On a program's own client
+// a lock may be given up when its node is rewritten, because the events of such a client
+// have no order.
 func TestLingerNamesNobody(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
 		s, other, p := z.Dial(t), z.Dial(t), z.Path(t)
@@ -274,15 +276,19 @@ func TestLingerNamesNobody(t *testing.T) {
 			l := m.As(zksync.NewOwner(owner))
 			l.Lock()
 			n := firstNode(t, other, p)
-			if node != "" && n.Node != node {
+			if node != "" && n.Node != node && !z.Adapted {
 				t.Errorf("node %s, was %s", n.Node, node)
 			}
 			node = n.Node
 			suite.Eventually(t, "the node names the holder", func() bool { return firstNode(t, other, p).OwnerName == owner })
 			l.Unlock()
 			suite.Eventually(t, "the node names nobody", func() bool {
-				n := firstNode(t, other, p)
-				return n.OwnerName == "" && n.OwnerID == ""
+				q, err := other.Inspect(suite.Context(t), p)
+				suite.Must(t, err)
+				if len(q.Nodes) == 0 {
+					return z.Adapted
+				}
+				return q.Nodes[0].OwnerName == "" && q.Nodes[0].OwnerID == ""
 			})
 			suite.SleepReal(150 * time.Millisecond) // it is watched again by then
 		}
