@@ -59,7 +59,7 @@ var localMistakes = []mistake{
 		name: "LingerSurvivesExpiry", is: "A lock that lingers outlives its session.",
 		edits: []edit{
 			{inLocal + "rest.go", `	switch {
-	case l.t.stopped():
+	case l.t.stopped(), t.asked:
 		return leaves`, `
 				switch {
 				case mistake("LingerSurvivesExpiry") && l.line.resting == t && t.lease.Crowd() != nil:
@@ -68,7 +68,7 @@ var localMistakes = []mistake{
 					}
 				}
 				switch {
-				case l.t.stopped():
+				case l.t.stopped(), t.asked:
 					return leaves`},
 			{inLocal + "rest.go", `if l.line.resting == t && t.lease.Crowd() == w {`, `
 				st, _ := l.t.Conn.State()
