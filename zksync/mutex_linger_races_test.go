@@ -37,6 +37,35 @@ func TestLingerHeedsARequestFromBeforeARenewal(t *testing.T) {
 	})
 }
 
+// The value whose Lock took the lock says whether it lingers, whichever value unlocks it.
+// Of the readers that share a lock, the least counts.
+func TestLingerIsWhatTheLockSays(t *testing.T) {
+	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+		m, s, _ := lingering(t, z, lingers)
+		plain := zksync.NewMutex(s, "/l")
+		m.Lock()
+		plain.Unlock()
+		synctest.Wait()
+		stays(t, z, s)
+		plain.Lock()
+		m.Unlock()
+		synctest.Wait()
+		z.Empty(t, "/l")
+		long, short := zksync.NewRWMutex(s, "/rw", zksync.WithLinger(lingers)), zksync.NewRWMutex(s, "/rw", zksync.WithLinger(time.Second))
+		long.RLock()
+		short.RLock()
+		short.RUnlock()
+		long.RUnlock()
+		time.Sleep(time.Second - 1)
+		synctest.Wait()
+		stays(t, z, s)
+		time.Sleep(1)
+		synctest.Wait()
+		z.Empty(t, "/rw")
+		suite.Must(t, s.Close())
+	})
+}
+
 // Where the session may not read its nodes, a lock is released as without the option.
 func TestLingerWhereNodesAreUnreadable(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {

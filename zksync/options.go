@@ -295,11 +295,12 @@ func WithHandoff(n int) LockOption {
 // follow each other WithHandoff bounds how many go without looking whether others wait.
 //
 // Hold and Do never use a node that was kept, nor leave one. An UnlockContext that keeps
-// the node makes no request, so that it reports the losses that the session has heard of. On a Session of [NewSession]
-// the node is kept for a session timeout at most. The option applies to the value that it
-// is given to: an Unlock of another value for the path keeps nothing. It is an *Error at
-// each use of the lock if d is negative or more than 24 hours, with WithHandoff(0), and if
-// it is given to a Semaphore. A Multi keeps nothing, whatever its locks do.
+// the node makes no request, so that it reports the losses that the session has heard of.
+// On a Session of [NewSession] the node is kept for a session timeout at most. The option
+// applies to the value whose Lock took the lock, whichever value unlocks it; where several
+// readers share it, the least counts. It is an *Error at each use of the lock if d is
+// negative or more than 24 hours, with WithHandoff(0), and if it is given to a Semaphore.
+// A Multi keeps nothing, whatever its locks do.
 func WithLinger(d time.Duration) LockOption {
 	return lockOptionFunc(func(c *lockConfig) error {
 		if d < 0 || d > 24*time.Hour {
