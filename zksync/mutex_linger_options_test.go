@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync"
@@ -63,6 +64,7 @@ func TestLingerOptions(t *testing.T) {
 		plain := zksync.NewSemaphore(s, "/s", 2) // the default is not for a Semaphore
 		suite.Must(t, plain.Acquire(suite.Context(t), 1))
 		plain.Release(1)
+		synctest.Wait() // Release returns once the deletion has been sent
 		if n := suite.NodesOf(z.Server, s.ID()); len(n) != 0 {
 			t.Errorf("nodes %v linger", n)
 		}
