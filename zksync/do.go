@@ -75,3 +75,42 @@ func join(err, cleanup error) error {
 	}
 	return errors.Join(err, cleanup)
 }
+
+// Do waits for the lock until ctx is done, and holds it while fn runs. fn gets the
+// handle and a context that ends with ctx, with a loss of the lock, and with
+// WithCancelOnRevoke when the lock is asked back.
+//
+// Until Do ends, a call for the same lock on this session fails at once with ErrDeadlock
+// if it has this context or one made from it, even one that no longer ends with it
+// (context.WithoutCancel). The lock's other side, if it has two, is the same lock, and so
+// is a Multi that takes it. Such a call enters the lock again if it is made for an
+// [Owner] who holds it: give Do a context WithOwner, or call it on the result of As.
+//
+// Do returns fn's error, joined with ErrLost if the lock was lost, whatever fn
+// returned. An error of fn is also joined with ErrRevoked if the lock was asked back; nil stays nil, because the lock was held. If the lock can't be had, fn
+// does not run, and the error is one of LockContext's; nothing is left behind. If fn
+// panics the lock is released first. Do waits at most a third of the session timeout for
+// the confirmation of the release; after that the deletion goes on in the background, and
+// that is no error.
+func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) error {
+	m.check()
+	c := holdCall()
+	if err := m.acquire(ctx, "lock", c); err != nil {
+		return err
+	}
+	return m.work(ctx, c.hold, fn)
+}
+
+// TryDo runs fn under the lock as Do does, if nobody holds the lock or waits for it, and
+// reports whether fn ran: false without an error means that somebody else has the lock.
+// It waits for a connection and for answers, until ctx is done.
+//
+// If fn ran, the error is one of Do's. If it did not, the error is one of TryHold's but
+// ErrBusy, and nothing is left behind, as with TryHold.
+func (m *Mutex) TryDo(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (ran bool, err error) {
+	c := holdCall().tries()
+	if err := m.acquire(ctx, "try", c); err != nil {
+		return false, notBusy(err)
+	}
+	return true, m.work(ctx, c.hold, fn)
+}

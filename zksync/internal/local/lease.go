@@ -18,13 +18,18 @@ func (l *Lock) watch(t *Ticket) {
 	go func() {
 		defer l.Leave()
 		if lease, err := t.e.Watched(); err == nil {
-			l.mu.Lock()
-			t.lease = t.lease.With(lease) // the watch on the line stays: the ticket may linger by now
-			t.asked = t.asked || lease.Asked()
-			l.mu.Unlock()
-			l.follow(t, lease)
+			l.armed(t, lease)
 		}
 	}()
+}
+
+// armed records that the nodes of a ticket are watched.
+func (l *Lock) armed(t *Ticket, lease queue.Lease) {
+	l.mu.Lock()
+	t.lease = t.lease.With(lease) // the watch on the line stays: the ticket may linger by now
+	t.asked = t.asked || lease.Asked()
+	l.mu.Unlock()
+	l.follow(t, lease)
 }
 
 // follow ends the holder of a ticket when a watch of its lease reports that a node was

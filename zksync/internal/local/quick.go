@@ -35,9 +35,7 @@ type Quick struct {
 // Take takes the lock for q if it lingers, and reports whether it did. The caller need not
 // count as a user of the lock.
 func (l *Lock) Take(q *Quick) bool {
-	now := time.Now()
 	l.mu.Lock()
-	l.now = now
 	ok := l.takes(q)
 	l.now = time.Time{}
 	l.mu.Unlock()
@@ -49,6 +47,7 @@ func (l *Lock) takes(q *Quick) bool {
 	if t == nil || t.kind != q.Kind || l.t.multis.Load() > 0 {
 		return false
 	}
+	l.now = time.Now() // not before: the process may have been stopped while it waited for the mutex
 	h := t.quick
 	if h == nil || h.known || h.terms != q.Terms {
 		if l.terms.agrees(q.Terms) != nil {

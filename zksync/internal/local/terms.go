@@ -107,3 +107,34 @@ func (t *Terms) agrees(o *Terms) error {
 //
 //go:noinline
 func sameParts(t, o *Terms) bool { return slices.EqualFunc(t.Parts, o.Parts, Part.same) }
+
+// admits returns an error for a call that can't be served.
+func (l *Lock) admits(c *Call) error {
+	switch {
+	case l.t.closed.Load(), l.t.stopped() && !c.Must && l.line.enterable(c) == nil:
+		return ErrRefused // only an owner that holds the lock may still enter it
+	case c.Kind == Permit && c.Weight == 0:
+		return l.nothing(c.Terms)
+	case l.idle():
+		return l.bind(c.Terms)
+	}
+	return l.terms.agrees(c.Terms)
+}
+
+// nothing does the same as admits for a call for no permits, which makes no request and
+// binds the lock to no terms.
+func (l *Lock) nothing(terms *Terms) error {
+	if err := l.partsRefuse(terms); err != nil {
+		return err
+	}
+	if !l.idle() && !l.terms.Permits {
+		return ErrKind // the path belongs to a lock, not to a semaphore
+	}
+	return nil
+}
+
+// idle reports whether no call waits for the lock and no holder has it. Nodes may still
+// have to be deleted.
+func (l *Lock) idle() bool {
+	return l.line.first() == nil && l.line.held.n == 0 && l.line.moving == 0
+}

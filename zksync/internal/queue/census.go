@@ -293,14 +293,3 @@ func (s *Census) gone(node string, err error) {
 		k.czxid = 0 // somebody meddles here: list
 	}
 }
-
-// turn reports whether it is the turn of the node at own, and nothing else is to be said of
-// the line.
-func (p Place) turn(line []znode.Name, own int) bool {
-	if znode.Exhausted(line, own) || !p.Rule(line, own).Held {
-		return false
-	}
-	return p.Kind != znode.Permit || !slices.ContainsFunc(line, func(n znode.Name) bool {
-		return n.Kind == znode.Permit && n.Limit != p.Limit
-	})
-}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -76,4 +77,15 @@ type Blocker struct {
 	Stat  zk.Stat
 	Place int  // our position in line: 1 is the next
 	Local bool // the node is of our own session
+}
+
+// turn reports whether it is the turn of the node at own, and nothing else is to be said of
+// the line.
+func (p Place) turn(line []znode.Name, own int) bool {
+	if znode.Exhausted(line, own) || !p.Rule(line, own).Held {
+		return false
+	}
+	return p.Kind != znode.Permit || !slices.ContainsFunc(line, func(n znode.Name) bool {
+		return n.Kind == znode.Permit && n.Limit != p.Limit
+	})
 }
