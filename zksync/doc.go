@@ -181,6 +181,9 @@
 // until its Unlock. It does not hold up other sessions. UnlockContext returns
 // ErrLost; Unlock logs it when the answer to its deletion shows the loss.
 //
+// A lock that is given back while its session is known to live is not lost if the session
+// ends before the deletion is confirmed. The node goes with the session.
+//
 // After a loss the same Mutex works at once, on the next session.
 //
 // A network that delivers the holder's requests but none of the answers, even on

@@ -14,7 +14,9 @@ import (
 var (
 	// ErrLost is returned when the lock was lost before it was released: its
 	// node is gone, its session is over, or the quorum was out of reach for
-	// half a session timeout. Somebody else may hold the lock by now.
+	// half a session timeout. Somebody else may hold the lock by now. A session
+	// that was known to live at the release, and ends before the deletion is
+	// confirmed, is no loss.
 	ErrLost = errors.New("zksync: lock lost")
 
 	// ErrBusy is returned by TryHold when somebody else holds the lock, or waits for

@@ -10,9 +10,9 @@ import (
 // Later calls wait for its result and return the same one; if their own ctx ends
 // first, the error is an *Error that Is ctx.Err(), and the first call goes on.
 //
-// If Release returns nil, the node is gone, and existed until now. Of the levels of
-// one owner, only the last one deletes the node. Otherwise the error is an *Error.
-// It Is ErrLost if the lock had been lost before. It Is ctx.Err() if ctx ended before
+// If Release returns nil, the node is gone, and existed until now, or until the session
+// ended after the call of Release. Of the levels of one owner, only the last one deletes
+// the node. Otherwise the error is an *Error. It Is ErrLost if the lock had been lost before. It Is ctx.Err() if ctx ended before
 // the deletion was confirmed; the deletion then goes on in the background.
 //
 // ctx bounds only the wait for the confirmation. It may be derived from the hold's own

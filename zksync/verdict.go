@@ -28,7 +28,7 @@ func (s *Session) wait(ctx context.Context, b local.Back) error {
 			return ErrClosed // Close has returned and named the node
 		}
 	}
-	return s.counted(d.Err())
+	return s.counted(b.Means(d.Err()))
 }
 
 // counted returns what the result of a deletion means for the lock, and counts a loss that
@@ -49,7 +49,7 @@ func (s *Session) follow(b local.Back, report func(error)) {
 		return
 	}
 	b.Deletion.Follow(func(result error) {
-		if err := s.counted(result); errors.Is(err, ErrLost) && !closed(err) {
+		if err := s.counted(b.Means(result)); errors.Is(err, ErrLost) && !closed(err) {
 			s.events.push(func() { report(err) })
 		}
 	})

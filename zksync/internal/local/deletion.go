@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -124,8 +125,21 @@ type Back struct {
 	Node     string
 	Lost     error     // the loss, if it was noticed before
 	Deletion *Deletion // to wait for; nil: nothing
+	valid    bool      // with a Deletion: by the clock the session lived when the lock was given back
 	ended    func()    // reports the end of the holding to the program
 	release  *release  // the deletion of the node, which Run begins; nil: none
+}
+
+// Means returns what the result of the deletion says of the lock that was given back: nil,
+// a loss, or another error of queue.Entry.Remove. If the session lived when the lock was
+// given back, its end after that is no loss, because the node goes with the session.
+func (b Back) Means(result error) error { return means(b.valid, result) }
+
+func means(valid bool, result error) error {
+	if valid && errors.Is(result, conn.ErrSessionOver) {
+		return nil
+	}
+	return result
 }
 
 // Run reports the end of the holding to the program, and begins the deletion of the node.
@@ -150,6 +164,7 @@ type release struct {
 	t     *Ticket
 	d     *Deletion
 	first Caller // of the holder
+	valid bool   // see Back
 
 	tells    bool          // the program is told of the end and of the result
 	told     chan struct{} // closed when it has been told of the end; nil: the deletion begins after that
@@ -161,7 +176,8 @@ type release struct {
 func (l *Lock) gives(t *Ticket, first Caller, b *Back) {
 	t.given, t.rel = true, l.newDeletion(t)
 	b.Deletion = t.rel
-	r := &release{l: l, t: t, d: t.rel, first: first, tells: l.t.Told}
+	b.valid = l.t.Conn.Alive(t.e.Session())
+	r := &release{l: l, t: t, d: t.rel, first: first, valid: b.valid, tells: l.t.Told}
 	b.release = r
 	if r.tells && !l.t.tells(r) {
 		l.todo.rest = append(l.todo.rest, func() { r.begin(false) })
@@ -209,7 +225,7 @@ func (r *release) report(err error) {
 		<-r.told
 	}
 	if r.released != nil {
-		r.released(err)
+		r.released(means(r.valid, err))
 	}
 	r.l.gone(r.t, err)
 }

@@ -13,9 +13,10 @@ import (
 // may take as long as the servers are away. It has no ctx: with the ctx of a cancelled
 // call it would delete nothing, and the node would block the line until the session
 // ends. It returns nil if the nodes stood until now. It returns conn.ErrNodeGone or
-// conn.ErrSessionOver if they had gone before, which means that a lock was lost;
-// conn.ErrClosed if the connection was closed first; and the server's refusal if it
-// does not delete them: see Kept.
+// conn.ErrSessionOver if they had gone before: then a lock was lost, unless the session
+// was still alive when the lock was given back. It returns conn.ErrClosed if the
+// connection was closed first, and the server's refusal if it does not delete them: see
+// Kept.
 //
 // If it is unknown whether an attempt has made nodes, Remove finds that out first. If
 // the server refuses to answer, the attempt stays open (see Open), and Remove may be
