@@ -12,8 +12,9 @@ import (
 //
 // If Release returns nil, the node is gone, and existed until now, or until the session
 // ended after the call of Release. Of the levels of one owner, only the last one deletes
-// the node. Otherwise the error is an *Error. It Is ErrLost if the lock had been lost before. It Is ctx.Err() if ctx ended before
-// the deletion was confirmed; the deletion then goes on in the background.
+// the node. Otherwise the error is an *Error. It Is ErrLost if the lock had been lost
+// before. It Is ctx.Err() if ctx ended before the deletion was confirmed; the deletion then
+// goes on in the background.
 //
 // ctx bounds only the wait for the confirmation. It may be derived from the hold's own
 // Context, as in
@@ -60,7 +61,7 @@ func (h *Hold) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Run(false)
+	b.Run(pace(ended))
 	if !ended && b.Deletion != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = h.patience(ctx, b.Deletion.Done())

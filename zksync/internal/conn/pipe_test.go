@@ -226,7 +226,7 @@ func TestBatchOfAProgramsClient(t *testing.T) {
 			t.Errorf("%v, %v", lost.Err(), not.Err())
 		}
 		result := make(chan error, 1)
-		if err := c.DeleteAsync("/none", true, func(_ Ran, err error) { result <- err }); err != nil {
+		if err := c.DeleteAsync("/none", Wait, func(_ Ran, err error) { result <- err }); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-result; !errors.Is(err, zk.ErrNoNode) {
@@ -254,7 +254,7 @@ func TestDeleteAsync(t *testing.T) {
 		start := time.Now()
 		var took time.Duration
 		result := make(chan error, 1)
-		err := c.DeleteAsync("/node", true, func(ran Ran, err error) {
+		err := c.DeleteAsync("/node", Wait, func(ran Ran, err error) {
 			took = time.Since(start)
 			if ran.Session() != 1 {
 				t.Errorf("ran %+v", ran)
@@ -272,13 +272,13 @@ func TestDeleteAsync(t *testing.T) {
 			t.Errorf("after %v: %v", took, err)
 		}
 		// A second deletion finds no node. Without a connection nothing is sent.
-		if c.DeleteAsync("/node", true, func(_ Ran, err error) { result <- err }) != nil || !errors.Is(<-result, zk.ErrNoNode) {
+		if c.DeleteAsync("/node", Wait, func(_ Ran, err error) { result <- err }) != nil || !errors.Is(<-result, zk.ErrNoNode) {
 			t.Error("no ErrNoNode")
 		}
 		f.do(func() { f.refuse = errRefused })
 		f.cut()
 		synctest.Wait()
-		if err := c.DeleteAsync("/node", true, func(Ran, error) { t.Error("called") }); Classify(err) != NotSent {
+		if err := c.DeleteAsync("/node", Wait, func(Ran, error) { t.Error("called") }); Classify(err) != NotSent {
 			t.Errorf("without a connection: %v", err)
 		}
 	})
@@ -294,7 +294,7 @@ func TestWriteIsBounded(t *testing.T) {
 		start := time.Now()
 		first := make(chan error, 1)
 		go func() {
-			first <- c.DeleteAsync("/a", true, func(_ Ran, err error) { first <- err })
+			first <- c.DeleteAsync("/a", Wait, func(_ Ran, err error) { first <- err })
 		}()
 		synctest.Wait()
 		// These find that somebody writes.
@@ -330,10 +330,10 @@ func TestWriteIsBounded(t *testing.T) {
 		w.mu.Unlock()
 		results := make(chan error, 2)
 		result := func(_ Ran, err error) { results <- err }
-		go func() { _ = c.DeleteAsync("/a", true, result) }()
+		go func() { _ = c.DeleteAsync("/a", Wait, result) }()
 		synctest.Wait()
 		start := time.Now()
-		if err := c.DeleteAsync("/b", true, result); err != nil || time.Since(start) != T/3 {
+		if err := c.DeleteAsync("/b", Wait, result); err != nil || time.Since(start) != T/3 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		if err := <-results; !errors.Is(err, zk.ErrNoNode) {
@@ -371,7 +371,7 @@ func TestWriteIsBounded(t *testing.T) {
 		w.mu.Unlock()
 		start := time.Now()
 		go func() { time.Sleep(T / 24); go c.Sync("/"); time.Sleep(T / 12); go c.Sync("/") }()
-		if err := c.DeleteAsync("/a", true, func(Ran, error) {}); err != nil || time.Since(start) != T/12 {
+		if err := c.DeleteAsync("/a", Wait, func(Ran, error) {}); err != nil || time.Since(start) != T/12 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		time.Sleep(T)
@@ -556,7 +556,7 @@ func TestBatchWaitsForASlot(t *testing.T) {
 			t.Errorf("%v, %d requests", err, c.Requests()-before)
 		}
 		start := time.Now()
-		if err := c.DeleteAsync("/x", true, nil); Classify(err) != NotSent || time.Since(start) != 0 {
+		if err := c.DeleteAsync("/x", Wait, nil); Classify(err) != NotSent || time.Since(start) != 0 {
 			t.Errorf("DeleteAsync after %v: %v", time.Since(start), err)
 		}
 		f.do(func() { f.script = nil })
