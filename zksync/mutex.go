@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -113,11 +115,11 @@ func (m *Mutex) Unlock() {
 	if m.keep(false) {
 		return
 	}
-	b := m.release(context.Background(), true)
+	b := m.release(context.Background(), conn.Wait)
 	m.s.follow(b, func(err error) {
 		m.s.logger().Error("zksync: the lock had been lost before its Unlock", "path", m.path, "node", b.Node, "error", err)
 	})
-	m.s.sent(b)
+	m.s.sent(time.Time{}, b)
 }
 
 // brief bounds a wait that no caller bounds.
@@ -192,7 +194,7 @@ func (m *Mutex) UnlockContext(ctx context.Context) error {
 	if m.keep(true) {
 		return nil
 	}
-	b := m.release(ctx, false)
+	b := m.release(ctx, pace(ctx.Err() != nil))
 	if err := m.s.wait(ctx, b); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Node: b.Node, Err: err}
 	}
@@ -244,9 +246,17 @@ func (m *Mutex) check() {
 	}
 }
 
-// release ends one level of a plain lock. With wait it returns once the deletion has been
-// written, if one request is enough.
-func (m *Mutex) release(ctx context.Context, wait bool) local.Back {
+// pace returns the pace of a deletion whose confirmation is waited for. A caller whose ctx
+// has ended must not wait for a write that blocks.
+func pace(ended bool) conn.Pace {
+	if ended {
+		return conn.Later
+	}
+	return conn.Soon
+}
+
+// release ends one level of a plain lock. See local.Back.Run for pace.
+func (m *Mutex) release(ctx context.Context, pace conn.Pace) local.Back {
 	m.check()
 	read, by := m.kind == znode.Read, local.Name{}
 	if read { // of calls that share a node their names tell which
@@ -263,7 +273,7 @@ func (m *Mutex) release(ctx context.Context, wait bool) local.Back {
 	if err != nil {
 		m.unlocked(err)
 	}
-	b.Run(wait)
+	b.Run(pace)
 	return b
 }
 

@@ -60,7 +60,7 @@ func (h *Hold) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Run(false)
+	b.Run(pace(ended))
 	if !ended && b.Deletion != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = h.patience(ctx, b.Deletion.Done())

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
@@ -115,7 +117,7 @@ func (sem *Semaphore) Release(n int64) {
 	if n == 0 {
 		return
 	}
-	s := sem.m.s
+	s, limit := sem.m.s, time.Now().Add(sem.m.s.Timeout()/3)
 	report := func(err error) {
 		s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 	}
@@ -129,7 +131,7 @@ func (sem *Semaphore) Release(n int64) {
 			break
 		}
 	}
-	s.sent(all...)
+	s.sent(limit, all...)
 }
 
 // Hold waits until it has n permits, or until ctx is done, and returns a handle that
@@ -209,15 +211,26 @@ func (sem *Semaphore) giveBack(n int64) []local.Back {
 	if err != nil {
 		panic("zksync: released more permits than held")
 	}
-	runAll(all)
+	last := len(all) - 1
+	for last > 0 && !all[last].Deletes() {
+		last--
+	}
+	runAll(all, last)
 	return all
 }
 
-// runAll reports all ends to the tracer, even if one of the reports panics.
-func runAll(all []local.Back) {
-	if len(all) > 0 {
-		defer runAll(all[1:])
-		all[0].Run(true)
+// runAll reports all ends to the tracer, even if one of the reports panics. It waits until
+// the deletion with the index last has been written: those before it are ahead of it on the
+// connection. To wait for each would take T/3 each time where writes hang.
+func runAll(all []local.Back, last int) {
+	if len(all) == 0 {
+		return
+	}
+	defer runAll(all[1:], last-1)
+	if last == 0 {
+		all[0].Run(conn.Wait)
+	} else {
+		all[0].Run(conn.Later)
 	}
 }
 

@@ -49,16 +49,16 @@ func (s *Session) follow(b local.Back, report func(error)) {
 		return
 	}
 	b.Deletion.Follow(func(result error) {
-		if err := s.counted(result); errors.Is(err, ErrLost) && !closed(err) {
+		if err := s.counted(b.Unheard(result)); errors.Is(err, ErrLost) && !closed(err) {
 			s.events.push(func() { report(err) })
 		}
 	})
 }
 
-// sent waits, for a third of the session timeout at most, until what gives locks back has
-// been sent. A client that belongs to the program does not show what it has sent: there
+// sent waits until what gives locks back has been sent, until the deadline; if that is zero,
+// for a third of the session timeout at most. A client that belongs to the program does not show what it has sent: there
 // sent waits for the answers.
-func (s *Session) sent(all ...local.Back) {
+func (s *Session) sent(deadline time.Time, all ...local.Back) {
 	var limit <-chan time.Time
 	for _, b := range all {
 		d := b.Deletion
@@ -66,7 +66,11 @@ func (s *Session) sent(all ...local.Back) {
 			continue
 		}
 		if limit == nil {
-			timer := time.NewTimer(s.Timeout() / 3)
+			left := s.Timeout() / 3
+			if !deadline.IsZero() {
+				left = time.Until(deadline)
+			}
+			timer := time.NewTimer(left)
 			defer timer.Stop()
 			limit = timer.C
 		}

@@ -7,18 +7,25 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// DeleteAsync sends the deletion of a node, whatever its version. If wait is true, it
-// returns once that has been written to the connection: it waits for T/3 at most, and then
-// ends the connection, so that the outcome is unknown. Otherwise it leaves a write that might
-// take time to another goroutine. f is called once with the result, perhaps before
-// DeleteAsync returns, by the goroutine that reads from the connection or by any other. f
-// must not block, and must not wait for another request.
+// Pace says which goroutine writes a request, and who waits for that. The place of the
+// request in the order of all requests is certain in each case.
+type Pace int
+
+const (
+	Later Pace = iota // another goroutine writes
+	Soon              // the caller writes, unless that might take time by what waits for an answer
+	Wait              // the caller returns once it is written: after T/3 the connection ends, and the outcome is unknown
+)
+
+// DeleteAsync sends the deletion of a node, whatever its version. f is called once with
+// the result, perhaps before DeleteAsync returns, by the goroutine that reads from the
+// connection or by any other. f must not block, and must not wait for another request.
 //
 // If nothing could be sent, because there is no connection or because maxOutstanding
 // requests wait for their answers, DeleteAsync returns at once with an error that is
 // [NotSent] by [Classify], and does not call f. With a program's client, a goroutine makes
 // the request, and DeleteAsync does not wait for that.
-func (c *Conn) DeleteAsync(path string, wait bool, f func(Ran, error)) error {
+func (c *Conn) DeleteAsync(path string, pace Pace, f func(Ran, error)) error {
 	rq := request{op: wire.OpDelete, path: path, version: -1}
 	if err := c.fits(rq.size()); err != nil {
 		return err
@@ -45,17 +52,16 @@ func (c *Conn) DeleteAsync(path string, wait bool, f func(Ran, error)) error {
 		c.slots.Release(1)
 		return err
 	}
-	p.send(upto, roomy, wait)
+	p.send(upto, roomy, pace)
 	return nil
 }
 
-// send writes what is queued. With wait it returns once that is written; the error of a
-// write ends the calls.
-func (p *pipe) send(upto int64, roomy, wait bool) {
+// send writes what is queued. The error of a write ends the calls.
+func (p *pipe) send(upto int64, roomy bool, pace Pace) {
 	switch {
-	case wait:
+	case pace == Wait:
 		_ = p.written(upto)
-	case roomy:
+	case pace == Soon && roomy:
 		p.flushes(true)
 	default:
 		go p.flush()

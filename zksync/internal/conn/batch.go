@@ -121,12 +121,16 @@ func (b *Batch) send(ctx context.Context) (Ran, error) {
 	if err := c.slot(ctx, min(len(b.calls), maxOutstanding)); err != nil {
 		return p.ran(), err
 	}
-	b.sendOn(p, ctx.Done() == nil)
+	pace := Soon
+	if ctx.Done() == nil {
+		pace = Wait
+	}
+	b.sendOn(p, pace)
 	return Ran{}, nil
 }
 
-// sendOn sends the requests on a pipe. wait is true if the caller can wait for the write.
-func (b *Batch) sendOn(p *pipe, wait bool) {
+// sendOn sends the requests on a pipe.
+func (b *Batch) sendOn(p *pipe, pace Pace) {
 	calls := make([]*call, 0, len(b.calls))
 	for i, k := range b.calls {
 		k.ran, k.slot, k.owner = p.ran(), i < maxOutstanding, k
@@ -151,7 +155,7 @@ func (b *Batch) sendOn(p *pipe, wait bool) {
 		}
 		return
 	}
-	p.send(upto, roomy, wait)
+	p.send(upto, roomy, pace)
 }
 
 // runAll makes the requests with a program's client.

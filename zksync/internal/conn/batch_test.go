@@ -103,7 +103,7 @@ func TestBatchOfAProgramsClient(t *testing.T) {
 			t.Errorf("%v, %v", lost.Err(), not.Err())
 		}
 		result := make(chan error, 1)
-		if err := c.DeleteAsync("/none", true, func(_ Ran, err error) { result <- err }); err != nil {
+		if err := c.DeleteAsync("/none", Wait, func(_ Ran, err error) { result <- err }); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-result; !errors.Is(err, zk.ErrNoNode) {
@@ -136,7 +136,7 @@ func TestBatchWaitsForASlot(t *testing.T) {
 			t.Errorf("%v, %d requests", err, c.Requests()-before)
 		}
 		start := time.Now()
-		if err := c.DeleteAsync("/x", true, nil); Classify(err) != NotSent || time.Since(start) != 0 {
+		if err := c.DeleteAsync("/x", Wait, nil); Classify(err) != NotSent || time.Since(start) != 0 {
 			t.Errorf("DeleteAsync after %v: %v", time.Since(start), err)
 		}
 		f.do(func() { f.script = nil })

@@ -32,7 +32,7 @@ func TestDeleteAsync(t *testing.T) {
 		start := time.Now()
 		var took time.Duration
 		result := make(chan error, 1)
-		err := c.DeleteAsync("/node", true, func(ran Ran, err error) {
+		err := c.DeleteAsync("/node", Wait, func(ran Ran, err error) {
 			took = time.Since(start)
 			if ran.Session() != 1 {
 				t.Errorf("ran %+v", ran)
@@ -50,13 +50,13 @@ func TestDeleteAsync(t *testing.T) {
 			t.Errorf("after %v: %v", took, err)
 		}
 		// A second deletion finds no node. Without a connection nothing is sent.
-		if c.DeleteAsync("/node", true, func(_ Ran, err error) { result <- err }) != nil || !errors.Is(<-result, zk.ErrNoNode) {
+		if c.DeleteAsync("/node", Wait, func(_ Ran, err error) { result <- err }) != nil || !errors.Is(<-result, zk.ErrNoNode) {
 			t.Error("no ErrNoNode")
 		}
 		f.do(func() { f.refuse = errRefused })
 		f.cut()
 		synctest.Wait()
-		if err := c.DeleteAsync("/node", true, func(Ran, error) { t.Error("called") }); Classify(err) != NotSent {
+		if err := c.DeleteAsync("/node", Wait, func(Ran, error) { t.Error("called") }); Classify(err) != NotSent {
 			t.Errorf("without a connection: %v", err)
 		}
 	})

@@ -142,7 +142,7 @@ func TestWriteIsBounded(t *testing.T) {
 		start := time.Now()
 		first := make(chan error, 1)
 		go func() {
-			first <- c.DeleteAsync("/a", true, func(_ Ran, err error) { first <- err })
+			first <- c.DeleteAsync("/a", Wait, func(_ Ran, err error) { first <- err })
 		}()
 		synctest.Wait()
 		// These find that somebody writes.
@@ -178,10 +178,10 @@ func TestWriteIsBounded(t *testing.T) {
 		w.mu.Unlock()
 		results := make(chan error, 2)
 		result := func(_ Ran, err error) { results <- err }
-		go func() { _ = c.DeleteAsync("/a", true, result) }()
+		go func() { _ = c.DeleteAsync("/a", Wait, result) }()
 		synctest.Wait()
 		start := time.Now()
-		if err := c.DeleteAsync("/b", true, result); err != nil || time.Since(start) != T/3 {
+		if err := c.DeleteAsync("/b", Wait, result); err != nil || time.Since(start) != T/3 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		if err := <-results; !errors.Is(err, zk.ErrNoNode) {
@@ -219,7 +219,7 @@ func TestWriteIsBounded(t *testing.T) {
 		w.mu.Unlock()
 		start := time.Now()
 		go func() { time.Sleep(T / 24); go c.Sync("/"); time.Sleep(T / 12); go c.Sync("/") }()
-		if err := c.DeleteAsync("/a", true, func(Ran, error) {}); err != nil || time.Since(start) != T/12 {
+		if err := c.DeleteAsync("/a", Wait, func(Ran, error) {}); err != nil || time.Since(start) != T/12 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		time.Sleep(T)

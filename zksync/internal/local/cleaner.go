@@ -57,12 +57,12 @@ func (c *Cleaner) remove(e *queue.Entry, sent func()) error {
 }
 
 // removeSoon does the same as remove, without a wait for the answer. See
-// queue.Entry.RemoveSoon for wait; sent is called once the caller need not wait any more.
+// queue.Entry.RemoveSoon for pace; sent is called once the caller need not wait any more.
 // done gets the result and must not block. It may be called by the goroutine that reads
 // the answers.
-func (c *Cleaner) removeSoon(e *queue.Entry, wait bool, sent func(), done func(error)) {
+func (c *Cleaner) removeSoon(e *queue.Entry, pace conn.Pace, sent func(), done func(error)) {
 	c.begin()
-	if e.RemoveSoon(wait, func(err error) { c.forget(e, err); done(err) }) {
+	if e.RemoveSoon(pace, func(err error) { c.forget(e, err); done(err) }) {
 		sent()
 		return
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -124,21 +125,35 @@ type Back struct {
 	Node     string
 	Lost     error     // the loss, if it was noticed before
 	Deletion *Deletion // to wait for; nil: nothing
+	valid    bool      // with a Deletion: by the clock the session lived when the lock was given back
 	ended    func()    // reports the end of the holding to the program
 	release  *release  // the deletion of the node, which Run begins; nil: none
 }
 
+// Unheard returns what the result of the deletion says of a lock that was given back by a
+// call that did not wait for it: nil, a loss, or another error of queue.Entry.Remove. If by
+// the clock the session lived when the lock was given back, its end after that is not
+// reported: perhaps the deletion was carried out, and only its answer was lost.
+func (b Back) Unheard(result error) error {
+	if b.valid && errors.Is(result, conn.ErrSessionOver) {
+		return nil
+	}
+	return result
+}
+
+// Deletes reports whether Run begins the deletion of a node.
+func (b Back) Deletes() bool { return b.release != nil }
+
 // Run reports the end of the holding to the program, and begins the deletion of the node.
-// It has to be called. With wait it returns once the deletion has been written to the
-// connection, if one request is enough and can be sent at once; see Deletion.AwaitSent for
-// all others. The caller must not count as a user of the lock: a function of the program
-// may wait until the lock has no users.
-func (b Back) Run(wait bool) {
+// It has to be called. pace is that of the deletion, if one request is enough and can be
+// sent at once; see Deletion.AwaitSent for all others. The caller must not count as a user
+// of the lock: a function of the program may wait until the lock has no users.
+func (b Back) Run(pace conn.Pace) {
 	switch {
 	case b.release != nil && b.release.tells:
-		b.release.tell(b.ended, wait)
+		b.release.tell(b.ended, pace)
 	case b.release != nil:
-		b.release.begin(wait)
+		b.release.begin(pace)
 	case b.ended != nil:
 		b.ended()
 	}
@@ -161,10 +176,11 @@ type release struct {
 func (l *Lock) gives(t *Ticket, first Caller, b *Back) {
 	t.given, t.rel = true, l.newDeletion(t)
 	b.Deletion = t.rel
+	b.valid = l.t.Conn.Alive(t.e.Session())
 	r := &release{l: l, t: t, d: t.rel, first: first, tells: l.t.Told}
 	b.release = r
 	if r.tells && !l.t.tells(r) {
-		l.todo.rest = append(l.todo.rest, func() { r.begin(false) })
+		l.todo.rest = append(l.todo.rest, func() { r.begin(conn.Later) })
 	}
 	l.t.deletes(1)
 }
@@ -172,10 +188,10 @@ func (l *Lock) gives(t *Ticket, first Caller, b *Back) {
 // tell reports the end of the holding to the program, and then begins the deletion. The
 // deletion does not wait for the program once the session shuts down: Close has no time
 // for that, and the function that gets the report may be waiting in Shutdown.
-func (r *release) tell(ended func(), wait bool) {
+func (r *release) tell(ended func(), pace conn.Pace) {
 	defer func() { // even if the tracer panics
 		if r.l.t.told(r) {
-			r.begin(wait)
+			r.begin(pace)
 		} else {
 			close(r.told)
 		}
@@ -186,9 +202,8 @@ func (r *release) tell(ended func(), wait bool) {
 	r.released = r.first.Releasing()
 }
 
-// begin begins the deletion, in the caller's goroutine if one request does it. With wait
-// it then returns once that has been written.
-func (r *release) begin(wait bool) { r.l.t.removeSoon(r.t.e, wait, r.d.wasSent, r.removed) }
+// begin begins the deletion, in the caller's goroutine if one request does it.
+func (r *release) begin(pace conn.Pace) { r.l.t.removeSoon(r.t.e, pace, r.d.wasSent, r.removed) }
 
 // removed is called with the result of the deletion. It must not block.
 func (r *release) removed(err error) {

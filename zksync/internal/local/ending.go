@@ -118,7 +118,7 @@ func (l *Lock) Undo(c *Call) {
 	}
 	b := l.vacate(h, true)
 	l.finish()
-	b.Run(false)
+	b.Run(conn.Soon)
 	if b.Deletion != nil {
 		brief(b.Deletion.done)
 	}

@@ -50,7 +50,7 @@ func kept(t *testing.T, timeout time.Duration) (*Lock, *Quick) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Run(true)
+	b.Run(conn.Wait)
 	for end := time.Now().Add(time.Minute); !l.Take(q); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the lock does not linger")

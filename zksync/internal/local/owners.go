@@ -48,7 +48,7 @@ func (l *Lock) entered(h *Holder) {
 	}
 	b := l.vacate(h, true)
 	l.finish()
-	b.Run(false)
+	b.Run(conn.Soon)
 	if b.Deletion != nil {
 		brief(b.Deletion.done)
 	}

@@ -89,7 +89,7 @@ func (t *Table) shut() {
 	}
 	t.mu.Unlock()
 	for r := range all {
-		go r.begin(false)
+		go r.begin(conn.Soon)
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 // may take as long as the servers are away. It has no ctx: with the ctx of a cancelled
 // call it would delete nothing, and the node would block the line until the session
 // ends. It returns nil if the nodes stood until now. It returns conn.ErrNodeGone or
-// conn.ErrSessionOver if they had gone before, which means that a lock was lost;
-// conn.ErrClosed if the connection was closed first; and the server's refusal if it
-// does not delete them: see Kept.
+// conn.ErrSessionOver if they had gone before: then a lock was lost, unless the session
+// was still alive when the lock was given back. It returns conn.ErrClosed if the
+// connection was closed first, and the server's refusal if it does not delete them: see
+// Kept.
 //
 // If it is unknown whether an attempt has made nodes, Remove finds that out first. If
 // the server refuses to answer, the attempt stays open (see Open), and Remove may be
@@ -80,15 +81,14 @@ func isGone(err error) bool {
 }
 
 // RemoveSoon does the same as Remove if a single request does it, which it sends in the
-// caller's goroutine. With wait it returns once that is written to the connection, see
-// conn.DeleteAsync; otherwise at once. It calls done with the result of Remove, once,
-// perhaps before it returns. done must not block if that result is nil or says that the
+// caller's goroutine. See conn.DeleteAsync for pace. It calls done with the result of
+// Remove, once, perhaps before it returns. done must not block if that result is nil or says that the
 // node or its session is gone, because it is then called by the goroutine that reads the
 // answers.
 //
 // If more is to be done, or if nothing could be sent, RemoveSoon does nothing and returns
 // false.
-func (e *Entry) RemoveSoon(wait bool, done func(error)) bool {
+func (e *Entry) RemoveSoon(pace conn.Pace, done func(error)) bool {
 	select {
 	case e.op <- struct{}{}:
 	default:
@@ -96,7 +96,7 @@ func (e *Entry) RemoveSoon(wait bool, done func(error)) bool {
 	}
 	if left := e.Left(); e.c.Ordered() && len(left) == 1 && len(e.nodes) == 1 && !e.torn && len(e.Open()) == 0 {
 		e.order.Census.leave(left)
-		err := e.c.DeleteAsync(left[0], wait, func(ran conn.Ran, err error) { e.soonRemoved(ran, err, done) })
+		err := e.c.DeleteAsync(left[0], pace, func(ran conn.Ran, err error) { e.soonRemoved(ran, err, done) })
 		if err == nil {
 			return true
 		}

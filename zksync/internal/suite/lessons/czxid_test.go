@@ -65,7 +65,7 @@ func answersHaveCzxids(t *testing.T, servers []string, path string) {
 							t.Errorf("%s in round %d: %v, czxid %#x, the answer has %#x", node, round, err, st.Czxid, k.Zxid())
 							return
 						}
-						if err := c.DeleteAsync(node, true, func(conn.Ran, error) {}); err != nil {
+						if err := c.DeleteAsync(node, conn.Wait, func(conn.Ran, error) {}); err != nil {
 							t.Error(err)
 						}
 					}

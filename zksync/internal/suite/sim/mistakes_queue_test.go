@@ -116,14 +116,14 @@ var queueMistakes = []mistake{
 		name: "UnfollowedUnlock", is: "Nobody follows the deletion of an unlock that does not wait for the answer: it is tried once.",
 		edits: []edit{
 			{inQueue + "remove.go", `e.soonRemoved(ran, err, done) })`, `
-				if wait && conn.Classify(err) == conn.Unknown && mistake("UnfollowedUnlock") {
+				if pace == conn.Wait && conn.Classify(err) == conn.Unknown && mistake("UnfollowedUnlock") {
 					done(nil)
 					return
 				}
 				e.soonRemoved(ran, err, done)
 			})`},
 			{inLocal + "cleaner.go", `go func() { done(c.removes(e, sent)) }()`, `
-				if st, _ := c.t.Conn.State(); wait && !st.Up && c.t.Conn.Ordered() && mistake("UnfollowedUnlock") {
+				if st, _ := c.t.Conn.State(); pace == conn.Wait && !st.Up && c.t.Conn.Ordered() && mistake("UnfollowedUnlock") {
 					c.forget(e, nil)
 					done(nil)
 					return
