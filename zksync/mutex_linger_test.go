@@ -259,7 +259,7 @@ func TestLingerGivesWayWithOneRequest(t *testing.T) {
 		for range 2 {
 			theirs.Lock()
 			s.Wants(t, "giving way", suite.Ops{"delete": 1})
-			if got := other.Take(t); got["create"] != 1 || got.Sum() > 6 {
+			if got := other.Take(t); got["create"] != 1 || got.Sum() > 7 {
 				t.Errorf("waiting for that took %v", got)
 			}
 			theirs.Unlock()
