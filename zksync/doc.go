@@ -181,9 +181,8 @@
 // until its Unlock. It does not hold up other sessions. UnlockContext returns
 // ErrLost; Unlock logs it when the answer to its deletion shows the loss.
 //
-// Unlock logs no loss if its session lived at that moment, and ended before the deletion was
-// confirmed. UnlockContext and Release return ErrLost then, because nothing shows that the
-// lock was held until the end.
+// If the session ends before the deletion was confirmed, that counts as a loss, because
+// nothing shows that the lock was held until its Unlock.
 //
 // After a loss the same Mutex works at once, on the next session.
 //

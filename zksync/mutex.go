@@ -194,6 +194,7 @@ func (m *Mutex) UnlockContext(ctx context.Context) error {
 	if m.keep(true) {
 		return nil
 	}
+	m.check()
 	b := m.release(ctx, pace(ctx.Err() != nil))
 	if err := m.s.wait(ctx, b); err != nil {
 		return &Error{Op: "unlock", Path: m.path, Node: b.Node, Err: err}

@@ -49,7 +49,7 @@ func (s *Session) follow(b local.Back, report func(error)) {
 		return
 	}
 	b.Deletion.Follow(func(result error) {
-		if err := s.counted(b.Unheard(result)); errors.Is(err, ErrLost) && !closed(err) {
+		if err := s.counted(result); errors.Is(err, ErrLost) && !closed(err) {
 			s.events.push(func() { report(err) })
 		}
 	})

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -125,20 +124,8 @@ type Back struct {
 	Node     string
 	Lost     error     // the loss, if it was noticed before
 	Deletion *Deletion // to wait for; nil: nothing
-	valid    bool      // with a Deletion: by the clock the session lived when the lock was given back
 	ended    func()    // reports the end of the holding to the program
 	release  *release  // the deletion of the node, which Run begins; nil: none
-}
-
-// Unheard returns what the result of the deletion says of a lock that was given back by a
-// call that did not wait for it: nil, a loss, or another error of queue.Entry.Remove. If by
-// the clock the session lived when the lock was given back, its end after that is not
-// reported: perhaps the deletion was carried out, and only its answer was lost.
-func (b Back) Unheard(result error) error {
-	if b.valid && errors.Is(result, conn.ErrSessionOver) {
-		return nil
-	}
-	return result
 }
 
 // Deletes reports whether Run begins the deletion of a node.
@@ -176,7 +163,6 @@ type release struct {
 func (l *Lock) gives(t *Ticket, first Caller, b *Back) {
 	t.given, t.rel = true, l.newDeletion(t)
 	b.Deletion = t.rel
-	b.valid = l.t.Conn.Alive(t.e.Session())
 	r := &release{l: l, t: t, d: t.rel, first: first, tells: l.t.Told}
 	b.release = r
 	if r.tells && !l.t.tells(r) {

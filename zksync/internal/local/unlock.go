@@ -92,7 +92,7 @@ func (l *Lock) shrink(h *Holder) Back {
 	if h.lost != nil {
 		return b
 	}
-	b.Deletion, b.valid = l.newDeletion(t), l.t.Conn.Alive(t.e.Session())
+	b.Deletion = l.newDeletion(t)
 	t.weight = h.levels
 	t.lease = queue.Lease{} // the end of its node is no loss
 	t.shrunk++
@@ -146,9 +146,7 @@ func (l *Lock) vacate(h *Holder, within bool) Back {
 	case t.left:
 		l.gives(t, h.first, &b)
 	default: // renewed, lingering, or handed over at once
-		if b.Deletion = t.rel; b.Deletion != nil {
-			b.valid = l.t.Conn.Alive(t.e.Session())
-		}
+		b.Deletion = t.rel
 	}
 	return b
 }
