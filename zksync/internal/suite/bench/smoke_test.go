@@ -17,8 +17,8 @@ func TestBenchmarksRun(t *testing.T) {
 	}
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		for _, load := range measure.Workloads {
-			if z.Server == nil && load.Sessions > 1 {
-				continue // zk.Lock may leave a node behind on a busy machine, which then blocks it for ever
+			if z.Server == nil && (load.Sessions > 1 || load.Goroutines > 1) {
+				continue // zk.Lock leaves a node behind now and then, or its client stops, which would end the test
 			}
 			t.Run(load.Name, func(t *testing.T) {
 				r := testing.Benchmark(func(b *testing.B) { benchmark(b, z.Servers, load) })
