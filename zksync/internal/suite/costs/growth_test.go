@@ -81,7 +81,8 @@ func behind(t *testing.T, z *suite.Ground, m *measure.Meter, n int) measure.Coun
 }
 
 // The requests for a free lock do not depend on how many other locks the session has
-// used, or holds.
+// used, or holds. A session watches 1,024 paths at most: a use of any other one has a list
+// more.
 func TestGrowthOfASession(t *testing.T) {
 	var lines []string
 	var first, again, beside []float64
@@ -97,7 +98,11 @@ func TestGrowthOfASession(t *testing.T) {
 		if n <= 1000 { // the page is the same in both forms of the tests
 			lines = append(lines, fmt.Sprintf("| %d | **%.1f** | **%.1f** |", n, first[i], again[i]))
 		}
-		if first[i] != first[0] || again[i] != again[0] || beside[i] != beside[0] {
+		unwatched := 0.0
+		if n > 1024 {
+			unwatched = 1
+		}
+		if first[i] != first[0] || again[i] > again[0]+unwatched || beside[i] > beside[0]+3*unwatched {
 			t.Errorf("%d locks: %v requests each for the first use, %v for a later one, %v for three uses of another lock while all are held; one lock: %v, %v, %v",
 				n, first[i], again[i], beside[i], first[0], again[0], beside[0])
 		}
