@@ -100,7 +100,7 @@ func TestGrowthOfASession(t *testing.T) {
 		}
 		unwatched := 0.0
 		if n > 1024 {
-			unwatched = 1
+			unwatched = 1.01 // and now and then a watch is set again
 		}
 		if first[i] != first[0] || again[i] > again[0]+unwatched || beside[i] > beside[0]+3*unwatched {
 			t.Errorf("%d locks: %v requests each for the first use, %v for a later one, %v for three uses of another lock while all are held; one lock: %v, %v, %v",
