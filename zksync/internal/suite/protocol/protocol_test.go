@@ -25,8 +25,8 @@ func each(t *testing.T, f func(t *testing.T, s *scenario)) {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
-			if race.Enabled && !s.small {
-				t.Skip("one goroutine does all, so the race detector only makes it slow")
+			if (race.Enabled || testing.CoverMode() != "") && !s.small {
+				t.Skip("one goroutine does all in no code of the library, so both only make it slow")
 			}
 			t.Parallel()
 			exploring <- struct{}{}
