@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 
 // answerTimeout bounds each wait for a frame: far above what a loaded machine
 // needs, since a server that says nothing is a difference too.
-const answerTimeout = 20 * time.Second
+const answerTimeout = 50 * time.Second
 
 // compareConn is one connection to a server, spoken to frame by frame. Whoever
 // uses it reads when something is due: it has no goroutine.
@@ -26,6 +27,8 @@ type compareConn struct {
 	in  *bufio.Reader
 	buf []byte
 	xid int32
+
+	challenge []byte // the last token of the server
 }
 
 // dialRaw connects and says what the server answers to the connect request. The
@@ -51,16 +54,21 @@ func dialRaw(dial func() (net.Conn, error), req wire.ConnectRequest) (*compareCo
 		return nil, answer, err.Error()
 	}
 	answer.Password = slices.Clone(answer.Password)
-	zeros := !slices.ContainsFunc(answer.Password, func(b byte) bool { return b != 0 })
-	text := fmt.Sprintf("connected: protocol %d, timeout %d, session %t, password of %d bytes (zeros %t), readOnly %t %t, %d bytes",
-		answer.ProtocolVersion, answer.Timeout, answer.SessionID != 0, len(answer.Password), zeros,
-		answer.HasReadOnly, answer.ReadOnly, len(payload))
+	text := connectText(answer, len(payload))
 	if answer.SessionID == 0 {
 		_, err := c.frame()
 		nc.Close()
 		return nil, answer, text + ", " + readError(err)
 	}
 	return c, answer, text
+}
+
+// connectText is an answer to a connect request, of so many bytes.
+func connectText(answer wire.ConnectResponse, size int) string {
+	zeros := !slices.ContainsFunc(answer.Password, func(b byte) bool { return b != 0 })
+	return fmt.Sprintf("connected: protocol %d, timeout %d, session %t, password of %d bytes (zeros %t), readOnly %t %t, %d bytes",
+		answer.ProtocolVersion, answer.Timeout, answer.SessionID != 0, len(answer.Password), zeros,
+		answer.HasReadOnly, answer.ReadOnly, size)
 }
 
 func (c *compareConn) send(payloads ...[]byte) error {
@@ -88,6 +96,8 @@ func (c *compareConn) frame() ([]byte, error) {
 	return buf[wire.FrameHeader:], nil
 }
 
+const noAnswer = "NO ANSWER"
+
 // readError distinguishes a connection that the server has closed, in whichever
 // way the network says so, and one on which nothing comes.
 func readError(err error) string {
@@ -95,12 +105,31 @@ func readError(err error) string {
 	case err == nil:
 		return "ANOTHER FRAME"
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return "NO ANSWER"
+		return noAnswer
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "closed"
 	}
 	return err.Error()
+}
+
+// sessionAgain returns the xid of the first createSession that can be understood.
+func sessionAgain(pending map[int32]compareRequest) (first int32, found bool) {
+	for xid, r := range pending {
+		if r.op == wire.OpCreateSession && r.cut == 0 && (!found || xid < first) {
+			first, found = xid, true
+		}
+	}
+	return first, found
+}
+
+// welcomedAgain is the answer to a createSession, which must name c's session.
+func (c *compareClient) welcomedAgain(payload []byte) (string, error) {
+	answer, err := wire.ParseConnectResponse(payload)
+	if err == nil && (answer.SessionID != c.id || !bytes.Equal(answer.Password, c.password)) {
+		err = errors.New("ANOTHER SESSION")
+	}
+	return connectText(answer, len(payload)), err
 }
 
 // hangUp ends c's connection from this side, and waits for the server to end it

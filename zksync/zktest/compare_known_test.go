@@ -47,13 +47,17 @@ func (r *compareRequest) asSince39(part bool) {
 	for i := range r.ops {
 		r.ops[i].asSince39(true)
 	}
-	if r.op.Write() && r.cut > 0 {
-		r.cut = 0 // breaks the server for good: no transaction gets through any more
+	if r.op.Write() && (r.cut > 0 || r.null) {
+		r.cut, r.null = 0, false // breaks the server for good: no transaction gets through any more
+	}
+	if r.op == wire.OpDeleteContainer {
+		r.op = wire.OpSync // it carries it out since, whoever asks and may not
 	}
 	if r.op == wire.OpCheckWatches || r.op == wire.OpRemoveWatches {
 		// Since then the two kinds of one-shot watches are distinguished from lasting
 		// ones: so ask for any.
-		if r.mode == 1 || r.mode == 2 {
+		// There are two more types for those.
+		if r.mode > 0 {
 			r.mode = 3
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
-// compareTimeout is the session timeout that is asked for, in milliseconds.
-const compareTimeout = 30_000
+// compareTimeout is the session timeout that is asked for, in milliseconds: the
+// longest that there is, since no session is to expire on a machine that is busy.
+const compareTimeout = 60_000
 
 var openACL = []wire.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
 
@@ -39,7 +40,8 @@ func newPlayer(dial func() (net.Conn, error), root string) (*player, error) {
 		return nil, fmt.Errorf("no session to begin with: %s", text)
 	}
 	defer control.conn.Close()
-	for _, r := range []compareRequest{{op: wire.OpCreate, path: root, acl: openACL}, {op: wire.OpExists, path: "/"}, {op: wire.OpClose}} {
+	for _, r := range []compareRequest{{op: wire.OpCreate, path: root, acl: openACL}, {op: wire.OpExists, path: "/"},
+		{op: wire.OpGetAllChildrenNumber, path: "/"}, {op: wire.OpClose}} {
 		c := control.conn
 		c.xid++
 		if err := c.send(r.payload(c.xid, 0)); err != nil {
@@ -59,6 +61,9 @@ func newPlayer(dial func() (net.Conn, error), root string) (*player, error) {
 		case wire.OpExists:
 			d := wire.NewDecoder(body)
 			p.names.top = d.Stat()
+		case wire.OpGetAllChildrenNumber:
+			d := wire.NewDecoder(body)
+			p.names.all = d.Int32()
 		}
 	}
 	return p, nil
@@ -117,20 +122,36 @@ func (p *player) play(s compareStep) string {
 		note(p.connect(&future, s, c))
 		future.disconnect()
 	}
-	if c.conn != nil && len(s.requests) > 0 {
-		seen[s.who] = append(seen[s.who], p.ask(c, s.requests)...)
+	for _, part := range s.rounds() {
+		if c.conn != nil {
+			seen[s.who] = append(seen[s.who], p.ask(c, part)...)
+		}
 	}
 	if !s.quiet() {
 		p.collect(&seen)
 	}
 	if s.ends() {
 		for i := range seen {
-			if i != s.who {
+			if i == s.who {
+				sortEvents(seen[i])
+			} else {
 				slices.Sort(seen[i])
 			}
 		}
 	}
 	return render(seen)
+}
+
+// sortEvents sorts the events that come before the same answer.
+func sortEvents(lines []string) {
+	isEvent := func(line string) bool { return strings.HasPrefix(line, "event ") }
+	for begin := range lines {
+		end := begin
+		for end < len(lines) && isEvent(lines[end]) {
+			end++
+		}
+		slices.Sort(lines[begin:end])
+	}
 }
 
 func render(seen [compareClients][]string) string {
@@ -187,6 +208,7 @@ func (p *player) ask(c *compareClient, requests []compareRequest) []string {
 			xid = c.conn.xid
 		}
 		pending[xid] = r
+		r.data = r.token(c.conn.challenge)
 		payloads = append(payloads, r.payload(xid, p.names.base))
 	}
 	if err := c.conn.send(payloads...); err != nil {
@@ -228,6 +250,11 @@ func (p *player) read(c *compareClient, pending map[int32]compareRequest) (strin
 	if err != nil {
 		return err.Error(), h, true
 	}
+	if again, ok := sessionAgain(pending); ok && h.Xid == 0 {
+		// The answer to a connect request has no header.
+		text, err := c.welcomedAgain(payload)
+		return fmt.Sprintf("answer %d to %v, %s, %v", again, wire.OpCreateSession, text, err), wire.ReplyHeader{Xid: again}, true
+	}
 	if h.Xid == wire.XidEvent {
 		v, err := wire.ParseEvent(body)
 		return fmt.Sprintf("event %d, state %d, %q, zxid %s, %v, %v", v.Type, v.State, v.Path, p.names.zxid(h.Zxid), h.Err, err), h, true
@@ -239,7 +266,8 @@ func (p *player) read(c *compareClient, pending map[int32]compareRequest) (strin
 	case !ok:
 		text += fmt.Sprintf(", NOT ASKED FOR, %d bytes", len(body))
 	case h.Err == wire.CodeOK:
-		text += " " + decodeBody(&p.names, r.op, r.path, body)
+		text += " " + decodeBody(&p.names, r, body)
+		c.conn.keepToken(r.op, body)
 	case len(body) > 0:
 		text += fmt.Sprintf(", body of %d bytes", len(body))
 	}

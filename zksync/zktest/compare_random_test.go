@@ -37,6 +37,10 @@ func pick[T any](r compareRandom, values ...T) T { return values[r.IntN(len(valu
 
 // path is mostly one of a few below the root, so that requests meet.
 func (r compareRandom) path() string {
+	if r.IntN(100) == 0 { // what is no text, and what Java has two characters for
+		return r.root + pick(r, "/", "/a") + pick(r, "\xff", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf0\x9f", "\U0001F600") +
+			pick(r, "", "b", "\x82", "\xe0\x80", "\xf4\x90\x80\x80", "\xc0\xaf", "\u20ac")
+	}
 	if r.IntN(14) == 0 {
 		return pick(r, "/", "", "nonsense", r.root+"/", r.root+"//a", r.root+"/./a", r.root+"/a/..", r.root+"/a\x00b",
 			r.root+"/a\u0001b", r.root+"/a\ufff5b", r.root+"/a\ue000b", r.root+"/\u00e4", r.root+"/.a", r.root+"/a/", "//")
@@ -79,6 +83,8 @@ func (r compareRandom) anyACL() (list []wire.ACL, null bool) {
 			wire.ACL{Perms: perms, Scheme: "auth", ID: "whatever"},
 			wire.ACL{Perms: perms, Scheme: "digest", ID: userDigest},
 			wire.ACL{Perms: perms, Scheme: "digest", ID: otherDigest},
+			wire.ACL{Perms: perms, Scheme: "sasl", ID: "bob"},
+			wire.ACL{Perms: perms, Scheme: "sasl", ID: "eve"},
 			wire.ACL{Perms: perms, Scheme: "ip", ID: "127.0.0.1"},
 			wire.ACL{Perms: perms, Scheme: "ip", ID: "127.0.0.0/8"},
 			wire.ACL{Perms: perms, Scheme: "ip", ID: "10.0.0.0/8"})
@@ -92,7 +98,8 @@ func (r compareRandom) anyACL() (list []wire.ACL, null bool) {
 		return []wire.ACL{pick(r,
 			wire.ACL{Perms: perms, Scheme: "nonsense", ID: "x"}, wire.ACL{Perms: perms, Scheme: "world", ID: "me"},
 			wire.ACL{Perms: perms, Scheme: "ip", ID: "300.1.1.1"}, wire.ACL{Perms: perms, Scheme: "ip", ID: "10.0.0.0/33"},
-			wire.ACL{Perms: perms, Scheme: "digest", ID: "nocolon"}, wire.ACL{Perms: perms})}, false
+			wire.ACL{Perms: perms, Scheme: "digest", ID: "nocolon"}, wire.ACL{Perms: perms, Scheme: "sasl", ID: "a@b@c"},
+			wire.ACL{Perms: perms})}, false
 	case 3:
 		return []wire.ACL{one(), one()}, false
 	}
@@ -179,7 +186,7 @@ func (r compareRandom) request() compareRequest {
 
 func (r compareRandom) anyRequest() compareRequest {
 	q := compareRequest{path: r.path(), version: r.version(), watch: r.IntN(2) == 0}
-	switch n := r.IntN(100); {
+	switch n := r.IntN(112); {
 	case n < 24:
 		q = r.create()
 	case n < 34:
@@ -208,16 +215,21 @@ func (r compareRandom) anyRequest() compareRequest {
 	case n < 80:
 		q.op, q.mode = wire.OpAddWatch, pick[int32](r, 0, 0, 1, 1, 1, 2, -1)
 	case n < 82:
-		q.op, q.mode = wire.OpCheckWatches, pick[int32](r, 1, 2, 3, 3, 0)
+		q.op, q.mode = wire.OpCheckWatches, pick[int32](r, 1, 2, 3, 3, 0, 4, 5)
 	case n < 84:
-		q.op, q.mode = wire.OpRemoveWatches, pick[int32](r, 1, 2, 3, 3, 0)
+		q.op, q.mode = wire.OpRemoveWatches, pick[int32](r, 1, 2, 3, 3, 0, 4, 5)
 	case n < 86:
 		q = r.setWatches()
 	case n < 89:
 		q = compareRequest{op: wire.OpAuth, scheme: pick(r, "digest", "digest", "digest", "digest", "ip", "nonsense", "world"),
-			data: pick(r, []byte("user:secret"), []byte("user:secret"), []byte("third:x"), []byte("nocolon"), []byte{})}
-	default:
+			data: pick(r, []byte("user:secret"), []byte("user:secret"), []byte("third:x"), []byte("nocolon"), []byte{}, nil)}
+	case n < 100:
 		q = r.multi()
+	default:
+		q = r.newer(n - 100)
+	}
+	if r.IntN(150) == 0 && q.mayBeNull() {
+		q.null, q.watch = true, false
 	}
 	if r.IntN(150) == 0 {
 		q.cut = 1 + r.IntN(6)
@@ -228,7 +240,18 @@ func (r compareRandom) anyRequest() compareRequest {
 	return q
 }
 
-var unknownOps = []wire.Op{77, 99, -5}
+// mayBeNull reports whether a request is to have a null path at times. A create judges its
+// flags before such a path, and a lasting watch of that has no meaning.
+func (q compareRequest) mayBeNull() bool {
+	switch q.op {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpMulti, wire.OpMultiRead, wire.OpAddWatch, wire.OpSetWatches, wire.OpSetWatches2, wire.OpAuth, wire.OpSASL,
+		wire.OpWhoAmI, wire.OpCreateSession:
+		return false
+	}
+	return true
+}
+
+var unknownOps = []wire.Op{77, 99, -5, wire.OpError, wire.OpNotify, 10, 23, 108}
 
 func known(op wire.Op) bool { return !slices.Contains(unknownOps, op) }
 

@@ -11,6 +11,7 @@ import (
 type compareRequest struct {
 	op      wire.Op
 	path    string
+	null    bool   // the path is null
 	data    []byte // nil is the null buffer; the password of an auth
 	acl     []wire.ACL
 	nullACL bool
@@ -18,11 +19,12 @@ type compareRequest struct {
 	ttl     int64
 	version int32
 	watch   bool
-	mode    int32 // of addWatch, or the type of check- and removeWatches
+	mode    int32 // of addWatch, the type of check- and removeWatches, or the timeout of createSession
 	since   int64 // of setWatches, counted from the sequence's first transaction
 	lists   [][]string
-	ops     []compareRequest // of a multi
+	ops     []compareRequest // of a multi or multiRead
 	scheme  string           // of an auth
+	sasl    *saslResponse    // of a sasl; nil: it has data
 	cut     int              // so many bytes are missing at the end
 }
 
@@ -48,12 +50,16 @@ func (r compareRequest) String() string {
 		return fmt.Sprintf("%v(+%d, %q)%s", r.op, r.since, r.lists, r.cutText())
 	case wire.OpAuth:
 		return fmt.Sprintf("%v(%q, %q)%s", r.op, r.scheme, r.data, r.cutText())
-	case wire.OpMulti:
+	case wire.OpSASL:
+		return fmt.Sprintf("%v(%s)%s", r.op, r.saslText(), r.cutText())
+	case wire.OpCreateSession:
+		return fmt.Sprintf("%v(%d)%s", r.op, r.mode, r.cutText())
+	case wire.OpMulti, wire.OpMultiRead:
 		list := make([]string, len(r.ops))
 		for i, op := range r.ops {
 			list[i] = op.String()
 		}
-		return fmt.Sprintf("multi(%s)%s", strings.Join(list, "; "), r.cutText())
+		return fmt.Sprintf("%v(%s)%s", r.op, strings.Join(list, "; "), r.cutText())
 	}
 	return fmt.Sprintf("%v(%q)%s", r.op, r.path, r.cutText())
 }
@@ -68,11 +74,16 @@ func (r compareRequest) dataText() string {
 	return fmt.Sprintf("%q", r.data)
 }
 
+// cutText is what a request has wrong.
 func (r compareRequest) cutText() string {
-	if r.cut == 0 {
-		return ""
+	text := ""
+	if r.null {
+		text = " with a null path"
 	}
-	return fmt.Sprintf(" less %d bytes", r.cut)
+	if r.cut > 0 {
+		text += fmt.Sprintf(" less %d bytes", r.cut)
+	}
+	return text
 }
 
 // appendBody appends the request without its header; base is the zxid that
@@ -91,17 +102,27 @@ func (r compareRequest) appendBody(dst []byte, base int64) []byte {
 			e.Strings(list)
 		}
 		return e.Buf
-	case wire.OpMulti:
+	case wire.OpMulti, wire.OpMultiRead:
 		for _, op := range r.ops {
 			e.MultiHeader(wire.MultiHeader{Type: op.op, Err: -1})
 			e.Buf = op.appendBody(e.Buf, base)
 		}
 		e.MultiEnd()
 		return e.Buf
-	case wire.OpClose, wire.OpPing:
+	case wire.OpSASL:
+		e.Buffer(r.data)
+		return e.Buf
+	case wire.OpCreateSession:
+		e.Int32(r.mode)
+		return e.Buf
+	case wire.OpClose, wire.OpPing, wire.OpWhoAmI:
 		return e.Buf
 	}
-	e.String(r.path)
+	if r.null {
+		e.Int32(-1)
+	} else {
+		e.String(r.path)
+	}
 	switch r.op {
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		e.Buffer(r.data)

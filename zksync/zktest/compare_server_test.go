@@ -17,19 +17,23 @@ import (
 // TestServerCompared: whatever a client does, the embedded server answers as a
 // real one does, call by call.
 func TestServerCompared(t *testing.T) {
-	d := compareDials{nameA: "real ZooKeeper", nameB: "the embedded server", b: compareEmbedded(t)}
-	d.a, d.since39 = compareReal(t)
-	d.run(t, compareMost)
+	compareAll(t, compareMost, func(t *testing.T) compareDials {
+		d := compareDials{nameA: "real ZooKeeper", nameB: "the embedded server", b: compareEmbedded(t)}
+		d.a, d.since39 = compareReal(t)
+		return d
+	})
 }
 
 // TestCompareRealWithItself: the comparison finds no difference where there is
 // none.
 func TestCompareRealWithItself(t *testing.T) {
 	suite.Long(t)
-	d := compareDials{nameA: "one real server", nameB: "another"}
-	d.a, d.since39 = compareReal(t)
-	d.b, _ = compareReal(t)
-	d.run(t, compareLeast/2)
+	compareAll(t, compareLeast/2, func(t *testing.T) compareDials {
+		d := compareDials{nameA: "one real server", nameB: "another"}
+		d.a, d.since39 = compareReal(t)
+		d.b, _ = compareReal(t)
+		return d
+	})
 }
 
 func dialTCP(addr string) func() (net.Conn, error) {
@@ -40,7 +44,8 @@ func dialTCP(addr string) func() (net.Conn, error) {
 // compareReal in nothing that is set up.
 func compareEmbedded(t *testing.T) func() (net.Conn, error) {
 	t.Helper()
-	s := zktest.Run(t, zktest.WithSessionLimits(500*time.Millisecond, time.Minute), zktest.WithReapInterval(24*time.Hour))
+	s := zktest.Run(t, zktest.WithSessionLimits(500*time.Millisecond, time.Minute), zktest.WithReapInterval(24*time.Hour),
+		zktest.WithSASLUsers(saslUsers))
 	return dialTCP(s.Addr())
 }
 
@@ -48,7 +53,7 @@ func compareEmbedded(t *testing.T) func() (net.Conn, error) {
 // later. Nothing but the sequences makes a transaction on it.
 func compareReal(t *testing.T) (dial func() (net.Conn, error), since39 bool) {
 	t.Helper()
-	e := ensemble.Run(t, 1, ensemble.WithReapInterval(24*time.Hour))
+	e := ensemble.Run(t, 1, append(saslOptions(t), ensemble.WithReapInterval(24*time.Hour))...)
 	dial = dialTCP(e.Addr(0))
 	keepAwake(t, dial)
 	return dial, isSince39(t, e)

@@ -19,6 +19,7 @@ const (
 	doStranger                           // connect to a session that never was
 	doFuture                             // connect having seen a transaction that is not yet
 	doSetWatches                         // doDrop, and setWatches on the new connection
+	doInTurn                             // send each request after the answer to the one before
 )
 
 // compareStep is what one of the sessions does. One that has lost its
@@ -31,7 +32,7 @@ type compareStep struct {
 }
 
 func (s compareStep) String() string {
-	name := [...]string{"", "drop ", "steal ", "wrong password ", "stranger ", "future zxid ", "drop, then "}[s.do]
+	name := [...]string{"", "drop ", "steal ", "wrong password ", "stranger ", "future zxid ", "drop, then ", "in turn "}[s.do]
 	list := make([]string, len(s.requests))
 	for i, r := range s.requests {
 		list[i] = r.String()
@@ -58,7 +59,8 @@ func (s compareStep) quiet() bool {
 	}
 	for _, r := range s.requests {
 		switch r.op {
-		case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2, wire.OpGetACL, wire.OpSync:
+		case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2, wire.OpGetACL, wire.OpSync,
+			wire.OpGetEphemerals, wire.OpGetAllChildrenNumber, wire.OpMultiRead, wire.OpWhoAmI:
 			if r.cut > 0 {
 				return false
 			}
@@ -96,6 +98,9 @@ func (r compareRandom) step() compareStep {
 		s.requests = []compareRequest{{op: wire.OpClose}}
 	case n < 17:
 		s.requests = r.atOnce()
+	case n < 20:
+		s.do = doInTurn
+		s.requests = r.sasl()
 	default:
 		s.requests = []compareRequest{r.request()}
 	}
@@ -108,7 +113,7 @@ func (r compareRandom) atOnce() []compareRequest {
 	for n, unsettled := 2+r.IntN(3), false; len(list) < n; {
 		q := r.request()
 		// Some are answered at once, before those that are under way.
-		if q.op == wire.OpAuth || !known(q.op) || unsettled && q.op.Write() {
+		if q.op == wire.OpAuth || q.op == wire.OpSASL || !known(q.op) || unsettled && q.op.Write() {
 			continue
 		}
 		unsettled = unsettled || q.unsettles()

@@ -1,17 +1,16 @@
 package zktest
 
 import (
-	"slices"
 	"time"
 )
 
 // Faults makes the faults of servers, and of the network between them and their
 // clients. Those of a [Server] act on all members that it has at the time of the call;
-// those of a [Member] act on that member alone. These faults last until they are
-// ended:
+// those of a [Member] act on that member alone. A [Link] has faults of the network for
+// single clients. These faults last until they are ended:
 //
 //   - Refuse, until Accept or Heal
-//   - Blackhole, Delay and Jitter, until Heal
+//   - Blackhole, Delay, Jitter and Loss, until Heal
 //   - LagUntilSync, until CatchUp
 //   - CutFromLeader, until RejoinLeader
 //   - DropReply and DropRequest, until they are called with nil
@@ -38,13 +37,17 @@ const (
 func (f *Faults) each(change func(*Member)) {
 	f.srv.mu.Lock()
 	defer f.srv.mu.Unlock()
-	if f.of != nil {
-		change(f.of)
-		return
-	}
-	for _, m := range f.srv.members {
+	for _, m := range f.targets() {
 		change(m)
 	}
+}
+
+// targets returns the members that the faults act on. The caller holds srv.mu.
+func (f *Faults) targets() []*Member {
+	if f.of != nil {
+		return []*Member{f.of}
+	}
+	return f.srv.members
 }
 
 // Disconnect closes the connections of a session at once, even while traffic is held.
@@ -52,52 +55,67 @@ func (f *Faults) each(change func(*Member)) {
 // session.
 func (f *Faults) Disconnect(session int64) {
 	f.each(func(m *Member) {
-		for _, c := range m.list() {
-			if session != 0 && c.session == session {
-				c.disconnect()
-			}
+		for _, c := range m.having(session) {
+			c.disconnect()
 		}
+		m.cutLeaving(func(c *conn) bool { return session != 0 && c.session == session })
 	})
 }
 
 // DisconnectAll closes all connections, as [Faults.Disconnect] does. New connections
 // are accepted.
-func (f *Faults) DisconnectAll() { f.each((*Member).disconnectAll) }
+func (f *Faults) DisconnectAll() { f.each((*Member).cutAll) }
 
+// cutAll closes all connections now. The caller holds srv.mu.
+func (m *Member) cutAll() {
+	m.disconnectAll()
+	m.cutLeaving(func(*conn) bool { return true })
+}
+
+// disconnectAll closes the connections now, but for those that the server has ended
+// before: they still deliver what was sent on them. So the client that reconfigures gets
+// its answer before the servers start anew. The caller holds srv.mu.
 func (m *Member) disconnectAll() {
 	for _, c := range m.list() {
 		c.disconnect()
 	}
 }
 
-// Refuse makes servers refuse new connections. They close new TCP connections as soon
-// as they are made. Existing connections go on. [Faults.Accept] and [Faults.Heal] end
-// it.
-func (f *Faults) Refuse() { f.each(func(m *Member) { m.refuse = true }) }
+// cutLeaving closes those of the connections that the server has ended before which match
+// is true for. The caller holds srv.mu.
+func (m *Member) cutLeaving(match func(*conn) bool) {
+	for c := range m.leaving {
+		if match(c) {
+			c.cut()
+		}
+	}
+}
 
-// Accept makes servers accept new connections again, after [Faults.Refuse].
-func (f *Faults) Accept() { f.each(func(m *Member) { m.refuse = false }) }
+// Refuse makes servers refuse new connections. A connection to the address of a member
+// ([Member.Addr]) gets ECONNREFUSED from the system, because nobody listens there any
+// more, and [Member.Dial] returns that error too. A listener that was given to
+// [Member.Serve] stays open: its connections are reset as soon as they are made. Existing
+// connections go on. [Faults.Accept] and [Faults.Heal] end it.
+func (f *Faults) Refuse() { f.each((*Member).shut) }
+
+// Accept makes servers accept new connections again, after [Faults.Refuse], at the address
+// that they had. It panics, and changes nothing, if one of these can't be opened, because
+// another program has taken the port. On Linux that can't happen to an IPv4 port that the
+// member has chosen itself: the member keeps it reserved.
+func (f *Faults) Accept() {
+	f.srv.mu.Lock()
+	defer f.srv.mu.Unlock()
+	unshut(f.targets())
+}
 
 // Blackhole holds traffic back in the given directions, and lets it through in the
 // others. Without an argument it holds both. No side gets a sign: nothing is closed,
-// and connections are still accepted. While [ToServer] is held, the server learns
-// nothing of connections, not even that they were closed. Held traffic arrives after
-// [Faults.Heal], on connections that still exist.
+// and connections are still accepted. While [ToServer] is held, the server hears
+// nothing from connections, not even that they were closed. It learns that only when it
+// sends something on them, such as an event. Held traffic arrives after [Faults.Heal], on
+// connections that still exist.
 func (f *Faults) Blackhole(directions ...Direction) {
-	set := func(gate *chan struct{}, d Direction) {
-		switch hold := len(directions) == 0 || slices.Contains(directions, d); {
-		case hold && *gate == nil:
-			*gate = make(chan struct{})
-		case !hold:
-			*gate = nil
-		}
-	}
-	f.each(func(m *Member) {
-		m.setNetwork(func(n *network) {
-			set(&n.holdIn, ToServer)
-			set(&n.holdOut, ToClient)
-		})
-	})
+	f.each(func(m *Member) { m.setNetwork(func(n *network) { n.hold(directions) }) })
 }
 
 // Delay makes each frame arrive d later, in both directions, from now on. Frames
@@ -113,21 +131,32 @@ func (f *Faults) Jitter(d time.Duration) {
 	f.each(func(m *Member) { m.setNetwork(func(n *network) { n.jitter = max(d, 0) }) })
 }
 
+// Loss makes each frame get lost with probability p, in both directions, from now on,
+// and its connection end with it: TCP resends what is lost until it gives up. What
+// was sent before the frame arrives, and what is sent after it does not. So a request
+// may be lost, or only its answer. Chance is fixed by [WithSeed]. Zero or less means no
+// loss, 1 and more that every frame is lost.
+func (f *Faults) Loss(p float64) {
+	f.each(func(m *Member) { m.setNetwork(func(n *network) { n.loss = p }) })
+}
+
 // Heal ends the faults of the network: those of [Faults.Refuse], [Faults.Blackhole],
-// [Faults.Delay] and [Faults.Jitter]. Frames that are already delayed arrive at their
-// time.
+// [Faults.Delay], [Faults.Jitter] and [Faults.Loss]. Frames that are already delayed
+// arrive at their time. It panics, and changes nothing, where [Faults.Accept] does.
 func (f *Faults) Heal() {
-	f.each(func(m *Member) {
-		m.refuse = false
+	f.srv.mu.Lock()
+	defer f.srv.mu.Unlock()
+	unshut(f.targets())
+	for _, m := range f.targets() {
 		m.setNetwork(func(n *network) { *n = network{} })
-	})
+	}
 }
 
 // DropReply makes servers carry out requests and lose their answers: they close the
 // connection instead, and send no event of the change on it. match chooses the
-// requests; nil ends this. The server calls match once for each request but connects,
-// one call at a time, and goes on after the first match. match must not wait for
-// anything that a client does.
+// requests; nil ends this, but for a call that is under way. The server calls match once
+// for each request but connects, one call at a time, and goes on after the first match.
+// match must not wait for anything that a client does.
 func (f *Faults) DropReply(match func(Request) bool) {
 	f.each(func(m *Member) { m.dropReply = match })
 }
@@ -158,15 +187,24 @@ func (m *Member) setLag(lags bool) {
 // off answers pings and reads from the state at the cut. It keeps no session alive:
 // sessions end after their timeout, and the member does not know. Writes, syncs and
 // connects wait until the cut ends, and so does whatever their connection sends after
-// them; then they are carried out if the connection still exists. If all members are
-// cut off, the ensemble has no quorum, but its leader goes on counting the time of its
-// sessions. [Faults.RejoinLeader] ends it.
+// them; then they are carried out if the connection still exists.
+//
+// While half of the members or more are cut off, the others make no transactions
+// either. Their clients wait in the same way, and no session ends. But the leader goes
+// on counting: a session that it has not heard of for its timeout ends as soon as it
+// has a majority again. So it is in ZooKeeper for the time of its syncLimit. Then its
+// servers close their connections and elect a leader: use [Server.LoseQuorum] for that.
+// Two members are an exception: while one of them is cut off, the other stands for the
+// majority of a larger ensemble, and goes on.
+//
+// [Faults.RejoinLeader] ends it.
 func (f *Faults) CutFromLeader() {
 	f.each(func(m *Member) {
 		if m.uncut == nil {
 			m.uncut = make(chan struct{})
 		}
 		m.part()
+		f.srv.weigh()
 	})
 }
 
@@ -178,5 +216,10 @@ func (m *Member) rejoin() {
 		close(m.uncut)
 		m.uncut = nil
 	}
+	if m.missed {
+		m.missed = false
+		m.cutAll()
+	}
 	m.part()
+	m.srv.weigh()
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
-	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
 
 // Locks of other languages run on the embedded server and on a real one, with the
@@ -46,32 +45,7 @@ func TestServerWithKazoo(t *testing.T) {
 func TestServerWithCurator(t *testing.T) {
 	suite.Long(t)
 	const packages = "libcurator-recipes-java and default-jre-headless"
-	in, err := ensemble.Find() // whose client Curator needs
-	if err != nil {
-		missing(t, "curator", packages)
-	}
-	const dir = "/usr/share/java"
-	var jars []string
-	for _, name := range []string{"curator-recipes", "curator-framework", "curator-client", "zookeeper", "zookeeper-jute",
-		"guava", "failureaccess", "slf4j-api"} {
-		jars = append(jars, filepath.Join(dir, name+".jar"))
-	}
-	if _, err := os.Stat(jars[0]); err != nil {
-		missing(t, "curator", packages)
-	}
-	// The compiler is part of Debian's run-time environment, only without a
-	// command of its own.
-	classes := t.TempDir()
-	path := strings.Join(append(jars, classes), string(os.PathListSeparator))
-	source := filepath.Join("testdata", "CuratorLocks.java")
-	out, err := exec.CommandContext(t.Context(), in.Java, "-XX:TieredStopAtLevel=1", "--module", "jdk.compiler/com.sun.tools.javac.Main",
-		"-cp", path, "-d", classes, source).CombinedOutput()
-	if err != nil && strings.Contains(string(out), "jdk.compiler not found") {
-		missing(t, "Java compiler", "default-jdk-headless")
-	}
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", source, err, out)
-	}
-	runPeers(t, "/curator/expire", in.Java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-XX:-UsePerfData",
-		"-cp", path, "CuratorLocks")
+	command := javaProgram(t, "CuratorLocks", packages, "curator-recipes", "curator-framework", "curator-client", "zookeeper",
+		"zookeeper-jute", "guava", "failureaccess", "slf4j-api")
+	runPeers(t, "/curator/expire", command[0], command[1:]...)
 }

@@ -3,12 +3,11 @@ package zktest
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/zklocker/go-zksync/zksync/internal/wire"
+	"github.com/zklocker/go-zksync/zksync/zktest/internal/dynamic"
 	"github.com/zklocker/go-zksync/zksync/zktest/internal/tree"
 )
 
@@ -18,8 +17,8 @@ import (
 // servers have. The package comment lists what it does not do.
 //
 // A Server is one ensemble. Clients see each [Member] of it as one server. A new
-// Server has one member, Member(0); Addr, Dial and DialContext belong to that one.
-// The faults of a Server are those of all its members.
+// Server has one member, Member(0); Addr, Listen, Serve, Dial and DialContext belong to
+// that one. The faults of a Server are those of all its members.
 //
 // A Server that was made in a testing/synctest bubble lives in the bubble's time,
 // as do its clients that connect without a network.
@@ -33,24 +32,32 @@ type Server struct {
 	start time.Time
 	wg    sync.WaitGroup // every goroutine of the server
 
-	// hookMu lets one call of a test's function run at a time. It is never taken
-	// while mu is held.
-	hookMu sync.Mutex
+	// hookTurn lets one call of a test's function run at a time: who has put something
+	// into it has the turn. A mutex would stop a bubble's clock while the function waits.
+	// It is never taken while mu is held.
+	hookTurn chan struct{}
 
 	// mu is never held during a wait. It guards the fields below it, and the
 	// fields of sessions, members and connections unless they say otherwise.
 	mu       sync.Mutex
 	closed   bool
-	rng      *rand.Rand
 	tree     *tree.Tree // the leader's
+	first    int64      // the zxid that tree began with: 0, or that of the last Reset
 	sessions map[int64]*session
+	ends     deadlines // of sessions
 	lastID   int64
 	members  []*Member
+	leader   *Member
+	servers  dynamic.Config
+	lost     bool          // there is no quorum
+	few      chan struct{} // not nil while most members are cut off, closed when that ends
 	alarm    *time.Timer   // for the first session to end
 	alarmAt  time.Duration // since start; when alarm rings, 0: not set
 	reaper   *time.Timer   // nil while nothing is to be reaped
-	requests map[wire.Op]int
-	perSess  map[int64]map[wire.Op]int // sessions that are over included
+	requests requestCounts
+
+	recorders []*Recorder
+	records   int // requests that were recorded so far
 }
 
 // Run starts a server for a test, and closes it when the test ends.
@@ -69,12 +76,11 @@ func New(opts ...Option) *Server {
 		tree:     tree.New(),
 		sessions: make(map[int64]*session),
 		lastID:   1 << 56, // ZooKeeper's have the server's number there
-		requests: make(map[wire.Op]int),
-		perSess:  make(map[int64]map[wire.Op]int),
+		requests: newRequestCounts(),
+		hookTurn: make(chan struct{}, 1),
 	}
-	s.rng = rand.New(rand.NewPCG(s.cfg.seed, 0))
 	s.Faults = Faults{srv: s}
-	s.AddMember()
+	s.leader = s.AddMember()
 	return s
 }
 
@@ -93,6 +99,9 @@ func (s *Server) Close() {
 	}
 	for _, m := range s.members {
 		m.close()
+	}
+	for _, r := range s.recorders {
+		r.stir()
 	}
 	s.mu.Unlock()
 	s.wg.Wait()

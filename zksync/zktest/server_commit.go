@@ -55,21 +55,21 @@ func (m *Member) fire(x *tree.Txn, by *conn) {
 		c := &x.Changes[i]
 		switch c.Op {
 		case wire.OpCreate:
-			m.data.trigger(x.Zxid, wire.EventCreated, c.Path, c.ACL, nil)
+			m.trigger(m.data, x.Zxid, wire.EventCreated, c.Path, c.ACL, nil)
 			m.fireChildren(x.Zxid, c.Path)
 		case wire.OpDelete:
-			told := m.data.trigger(x.Zxid, wire.EventDeleted, c.Path, c.ACL, nil)
-			m.child.trigger(x.Zxid, wire.EventDeleted, c.Path, c.ACL, told)
+			told := m.trigger(m.data, x.Zxid, wire.EventDeleted, c.Path, c.ACL, nil)
+			m.trigger(m.child, x.Zxid, wire.EventDeleted, c.Path, c.ACL, told)
 			m.fireChildren(x.Zxid, c.Path)
-		case wire.OpSetData:
-			m.data.trigger(x.Zxid, wire.EventDataChanged, c.Path, c.ACL, nil)
+		case wire.OpSetData, wire.OpReconfig:
+			m.trigger(m.data, x.Zxid, wire.EventDataChanged, c.Path, c.ACL, nil)
 		}
 	}
 	if x.Ended == 0 {
 		return
 	}
-	for _, c := range m.list() {
-		if c.session == x.Ended && c != by {
+	for _, c := range m.having(x.Ended) {
+		if c != by {
 			c.leave()
 		}
 	}
@@ -81,5 +81,5 @@ func (m *Member) fireChildren(zxid int64, p string) {
 	if n := m.view.Node(p); n != nil { // a later change may have taken it away
 		acl = n.ACL()
 	}
-	m.child.trigger(zxid, wire.EventChildrenChanged, p, acl, nil)
+	m.trigger(m.child, zxid, wire.EventChildrenChanged, p, acl, nil)
 }

@@ -2,9 +2,14 @@ package zktest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +138,75 @@ func ExampleServer_DialContext() {
 	// Output: dial tcp: context canceled
 }
 
+// A program that monitors ZooKeeper by four-letter words.
+func ExampleWithFourLetterWords() {
+	srv := zktest.New(zktest.WithFourLetterWords("ruok", "wchs"))
+	defer srv.Close()
+	ask := func(word string) {
+		conn, err := srv.Dial("tcp", "", 0) // or net.Dial("tcp", srv.Addr())
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, word)
+		answer, err := io.ReadAll(conn)
+		fmt.Println(strings.TrimSpace(string(answer)), err)
+	}
+	ask("ruok")
+	ask("wchs")
+	ask("mntr")
+	// Output:
+	// imok <nil>
+	// 0 connections watching 0 paths
+	// Total watches:0 <nil>
+	// mntr is not executed because it is not in the whitelist. <nil>
+}
+
+// A server at an address of the test's choice refuses connections as one that does not
+// run, and comes back at the same address.
+func ExampleServer_Listen() {
+	srv := zktest.New()
+	defer srv.Close()
+	if err := srv.Listen("127.0.0.1:0"); err != nil { // or "127.0.0.1:2181"
+		panic(err)
+	}
+	srv.Refuse()
+	_, err := net.Dial("tcp", srv.Addr())
+	fmt.Println(errors.Is(err, syscall.ECONNREFUSED))
+	srv.Accept()
+	nc, err := net.Dial("tcp", srv.Addr())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(nc.RemoteAddr().String() == srv.Addr(), nc.Close())
+	// Output:
+	// true
+	// true <nil>
+}
+
+// A listener of the test's own, for example one with TLS.
+func ExampleServer_Serve() {
+	srv := zktest.New()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- srv.Serve(l) }()
+	conn, _, err := zk.Connect([]string{l.Addr().String()}, 6*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		panic(err)
+	}
+	createNode(conn, "/jobs", "open", 0)
+	fmt.Print(srv.Tree())
+	conn.Close()
+	srv.Close()
+	fmt.Println(<-ended)
+	// Output:
+	// /jobs "open"
+	// <nil>
+}
+
 // A test looks at the tree without a client.
 func ExampleServer_Get() {
 	srv := zktest.New()
@@ -207,4 +281,23 @@ func ExampleServer_Restart() {
 	// Output:
 	// [here jobs zookeeper]
 	// [jobs zookeeper]
+}
+
+// Tests that share a server begin each with an empty one.
+func ExampleServer_Reset() {
+	srv := zktest.New()
+	defer srv.Close()
+	conn := connectTo(srv.Dial)
+	defer conn.Close()
+	createNode(conn, "/jobs", "", 0)
+	id := conn.SessionID()
+	srv.Reset()
+	fmt.Println(srv.Children("/"))
+	next := connectTo(srv.Dial)
+	defer next.Close()
+	createNode(next, "/first-", "", zk.FlagSequence)
+	fmt.Println(srv.Children("/"), srv.Sessions()[0].ID > id)
+	// Output:
+	// [zookeeper]
+	// [first-0000000000 zookeeper] true
 }

@@ -11,7 +11,7 @@ import (
 type Request struct {
 	Session int64    // of the client
 	Op      string   // "create", "getData", "multi", ...
-	Paths   []string // as they were sent: none of a ping, one of most, those of all operations of a multi
+	Paths   []string // as they were sent: none of a ping, one of most, those of all operations of a multi or multiRead
 	Xid     int32    // the client's number of it
 }
 
@@ -45,7 +45,7 @@ func (s *Server) SetSequence(path string, n int32) error {
 
 // Restart acts as if the servers were restarted: it closes all connections, and
 // starts the count of transactions anew in the next epoch, as a new leader does. Each
-// session has its whole timeout to come back. The tree stays.
+// session has its whole timeout to come back. The tree stays. The leader is the same.
 func (s *Server) Restart() { s.restart(s.touch) }
 
 // RestartExpired is [Server.Restart] after the servers were away for longer than any
@@ -57,38 +57,44 @@ func (s *Server) restart(each func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
-		m.disconnectAll()
+		m.cutAll()
+		m.newCounts()
 		m.lags = false
 		m.rejoin()
 	}
-	s.tree.NewEpoch()
+	s.newEpoch()
 	for _, id := range s.sessionIDs() {
 		each(s.sessions[id])
 	}
 }
 
-// hooks counts a request, and asks the test whether the request is lost (drop) or
+// hooks counts and records a request, and asks the test whether the request is lost (drop) or
 // its answer (mute).
 func (c *conn) hooks(r *request) (drop, mute bool) {
 	s := c.srv
 	s.mu.Lock()
-	s.count(c.session, r.Op)
+	if c.gone { // its frames of before are nobody's requests
+		s.mu.Unlock()
+		return true, false
+	}
+	s.requests.add(c.session, r.Op)
 	dropReq, dropReply := c.member.dropReq, c.member.dropReply
 	req := Request{Session: c.session, Op: r.Op.String(), Xid: r.xid}
+	if dropReq != nil || dropReply != nil || len(s.recorders) > 0 {
+		req.Paths = r.paths()
+	}
+	if r.Op != wire.OpPing {
+		r.record = c.record(req)
+	}
 	s.mu.Unlock()
 	if dropReq == nil && dropReply == nil {
 		return false, false
 	}
-	switch {
-	case r.Op == wire.OpMulti:
-		for i := range r.ops {
-			req.Paths = append(req.Paths, r.ops[i].Path)
-		}
-	case r.Path != "":
-		req.Paths = []string{r.Path}
-	}
-	s.hookMu.Lock()
-	defer s.hookMu.Unlock()
+	s.hookTurn <- struct{}{}
+	defer func() { <-s.hookTurn }()
+	s.mu.Lock()
+	dropReq, dropReply = c.member.dropReq, c.member.dropReply // perhaps they were ended meanwhile
+	s.mu.Unlock()
 	if dropReq != nil && dropReq(req) {
 		return true, false
 	}

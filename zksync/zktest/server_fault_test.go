@@ -221,3 +221,61 @@ func TestServerSetSequence(t *testing.T) {
 		}
 	})
 }
+
+// A connection that the server has ended, and that a fault still keeps open, is closed at
+// once by whatever closes all.
+func TestDisconnectEndsWhatLeaves(t *testing.T) {
+	for name, end := range map[string]func(*zktest.Server, *zktest.Link, int64){
+		"Disconnect":    func(s *zktest.Server, _ *zktest.Link, id int64) { s.Disconnect(id) },
+		"DisconnectAll": func(s *zktest.Server, _ *zktest.Link, _ int64) { s.DisconnectAll() },
+		"of a link":     func(_ *zktest.Server, l *zktest.Link, _ int64) { l.DisconnectAll() },
+		"LoseQuorum":    func(s *zktest.Server, _ *zktest.Link, _ int64) { s.LoseQuorum() },
+		"Restart":       func(s *zktest.Server, _ *zktest.Link, _ int64) { s.Restart() },
+		"Reset":         func(s *zktest.Server, _ *zktest.Link, _ int64) { s.Reset() },
+		"Lead":          func(s *zktest.Server, _ *zktest.Link, _ int64) { s.Member(1).Lead() },
+		"after an election": func(s *zktest.Server, _ *zktest.Link, _ int64) {
+			s.Member(0).CutFromLeader()
+			s.Member(1).Lead()
+			s.RejoinLeader()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *zktest.Server) {
+				s.AddMember()
+				link := s.AddLink()
+				c := open(t, link)
+				other := open(t, s.AddLink())
+				link.Blackhole(zktest.ToClient)
+				s.Expire(c.hi.SessionID)
+				synctest.Wait()
+				end(s, link, c.hi.SessionID)
+				if !c.ends(time.Second) {
+					t.Error("the connection stands")
+				}
+				if name == "Disconnect" || name == "of a link" {
+					other.ping()
+				}
+			})
+		})
+	}
+}
+
+// While nothing passes to the server, it learns of the end of a connection only when it
+// sends something there.
+func TestBlackholeAndAClosedConnection(t *testing.T) {
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		c := open(t, s)
+		c.do(wire.OpExists, "/a", true)
+		s.Blackhole(zktest.ToServer)
+		c.nc.Close()
+		synctest.Wait()
+		if !s.Sessions()[0].Connected {
+			t.Error("the server knows without a sign")
+		}
+		must(t, s.LoadMap(map[string]string{"/a": ""}))
+		synctest.Wait()
+		if s.Sessions()[0].Connected {
+			t.Error("the server has sent an event, and does not know")
+		}
+	})
+}

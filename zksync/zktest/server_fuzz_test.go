@@ -20,8 +20,12 @@ import (
 // What is answered is answered in order, and in a form that go-zookeeper reads.
 func FuzzServerInput(f *testing.F) {
 	hello := wire.AppendFrame(nil, wire.ConnectRequest{Timeout: 5000}.Append(nil))
-	f.Add([]byte("ruok"), uint8(0))
+	for i, w := range allWords {
+		f.Add([]byte(w), uint8(i))
+	}
 	f.Add(hello[:20], uint8(1))
+	again := append(wire.RequestHeader{Xid: 1, Op: wire.OpCreateSession}.Append(nil), body(8000)...)
+	f.Add(wire.AppendFrame(wire.AppendFrame(bytes.Clone(hello), again), again), uint8(0))
 	for i, cv := range conversations {
 		in := bytes.Clone(hello)
 		for i, s := range cv.steps {
@@ -30,10 +34,12 @@ func FuzzServerInput(f *testing.F) {
 		}
 		f.Add(in, uint8(i))
 	}
+	f.Add(saslInput(f, saslResponse{user: "bob", password: "bobs"}), uint8(0))
+	f.Add(saslInput(f, saslResponse{user: "bob", password: "bobs", more: ",nonce-count=x"}), uint8(7))
 	f.Fuzz(func(t *testing.T, in []byte, piece uint8) {
 		// In virtual time whoever waits for ever is found at once.
 		synctest.Test(t, func(t *testing.T) {
-			s := zktest.Run(t)
+			s := zktest.Run(t, zktest.WithFourLetterWords("*"), zktest.WithSASLUsers(saslUsers))
 			other := open(t, s)
 			nc, err := s.Dial("tcp", "", 0)
 			must(t, err)
@@ -138,17 +144,82 @@ func checkAnswers(t *testing.T, sent, got [][]byte) {
 		if r.Xid == wire.XidEvent {
 			return // looks like an event itself
 		}
+		if hi, err := wire.ParseConnectResponse(frame); r.Op == wire.OpCreateSession && err == nil {
+			if hi.Check() != nil || hi.SessionID == 0 {
+				t.Errorf("answer to createSession: %+v", hi)
+			}
+			continue
+		}
 		if want := r.Xid; h.Xid != want && (r.Op != wire.OpPing || h.Xid != wire.XidPing) {
 			t.Fatalf("answer to %d, want %d", h.Xid, want)
 		}
-		// A multi may make kinds of nodes whose results that client can't read.
-		if h.Err == wire.CodeOK && r.Op != wire.OpMulti {
-			if err := wire.CheckReply(r.Op, b); err != nil {
-				t.Error(err)
-			}
-		} else if h.Err != wire.CodeOK && len(b) > 0 {
-			t.Errorf("a body of %d bytes behind %v", len(b), h.Err)
+		checkBody(t, r.Op, h.Err, b)
+	}
+}
+
+// checkBody checks what follows the header of an answer: in a form that
+// go-zookeeper reads, or of a request that it never sends.
+func checkBody(t *testing.T, op wire.Op, code wire.Code, b []byte) {
+	switch {
+	case op == wire.OpMultiRead && len(b) > 0: // behind an error too
+		checkMultiRead(t, b)
+	case op == wire.OpSASL && code != wire.CodeUnimplemented:
+		if d := wire.NewDecoder(b); (d.Buffer() == nil) != (code == wire.CodeAuthFailed) || d.Err() != nil || d.Len() > 0 {
+			t.Errorf("%v: body %x behind %v", op, b, code)
 		}
+	case code != wire.CodeOK && len(b) > 0:
+		t.Errorf("%v: a body of %d bytes behind %v", op, len(b), code)
+	case op == wire.OpSync && bytes.Equal(b, body(nil)): // the null path, which only others send
+	case code != wire.CodeOK, op == wire.OpMulti:
+		// A multi may make kinds of nodes whose results that client can't read.
+	case op == wire.OpGetEphemerals, op == wire.OpGetAllChildrenNumber, op == wire.OpWhoAmI:
+		d := wire.NewDecoder(b)
+		switch op {
+		case wire.OpGetEphemerals:
+			d.Strings()
+		case wire.OpGetAllChildrenNumber:
+			if n := d.Int32(); n < 0 {
+				t.Errorf("%d nodes below a node", n)
+			}
+		case wire.OpWhoAmI:
+			if len(d.ClientInfos()) == 0 {
+				t.Error("a client is nobody")
+			}
+		}
+		if d.Err() != nil || d.Len() > 0 {
+			t.Errorf("%v: %d bytes left of %x, %v", op, d.Len(), b, d.Err())
+		}
+	default:
+		if err := wire.CheckReply(op, b); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// checkMultiRead checks that results have a form, and an end.
+func checkMultiRead(t *testing.T, b []byte) {
+	d := wire.NewDecoder(b)
+	for d.Err() == nil {
+		h := d.MultiHeader()
+		if h.Done {
+			break
+		}
+		switch h.Type {
+		case wire.OpError:
+			if code := wire.Code(d.Int32()); code != h.Err || code == wire.CodeOK {
+				t.Errorf("part of a multiRead: %v, %v", h.Err, code)
+			}
+		case wire.OpGetData:
+			d.Buffer()
+			d.Stat()
+		case wire.OpGetChildren:
+			d.Strings()
+		default:
+			t.Errorf("part of a multiRead: %v", h.Type)
+		}
+	}
+	if d.Err() != nil || d.Len() > 0 {
+		t.Errorf("multiRead: %d bytes left of %x, %v", d.Len(), b, d.Err())
 	}
 }
 

@@ -85,7 +85,7 @@ func mischief(s *zktest.Server, members []*zktest.Member) {
 	for range 300 {
 		m := members[rnd.IntN(len(members))]
 		on := rnd.IntN(2) == 0
-		switch rnd.IntN(10) {
+		switch rnd.IntN(12) {
 		case 0:
 			either(on, m.Refuse, m.Accept)()
 		case 1:
@@ -108,6 +108,12 @@ func mischief(s *zktest.Server, members []*zktest.Member) {
 			if rnd.IntN(10) == 0 {
 				either(on, s.Restart, s.RestartExpired)()
 			}
+		case 9:
+			either(on && rnd.IntN(4) == 0, s.LoseQuorum, s.RegainQuorum)()
+		case 10:
+			if rnd.IntN(4) == 0 {
+				m.Lead()
+			}
 		default:
 			s.Heal()
 			m.RejoinLeader()
@@ -119,5 +125,6 @@ func mischief(s *zktest.Server, members []*zktest.Member) {
 		m.CatchUp()
 		m.DropReply(nil)
 	}
+	s.RegainQuorum()
 	s.Heal()
 }

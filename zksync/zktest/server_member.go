@@ -3,11 +3,8 @@ package zktest
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,33 +21,29 @@ type Member struct {
 	Faults
 
 	index int
-
-	net atomic.Pointer[network]
-
-	rngMu sync.Mutex
-	rng   *rand.Rand // guarded by rngMu
+	way   // to and from all of its clients
 
 	// Guarded by srv.mu.
 	view      *tree.Tree  // answers reads: srv.tree unless this member lags
 	pending   []*tree.Txn // not yet in view, oldest first
 	lags      bool
 	uncut     chan struct{} // not nil while cut from the leader, closed when that ends
+	missed    bool          // an election, while cut
 	data      watchTable
 	child     watchTable
+	recursive int // watches of that kind in both tables
 	conns     map[*conn]struct{}
+	bySession map[int64][]*conn  // those of conns that have a session
 	leaving   map[*conn]struct{} // connections that are only written to
 	number    int                // connections so far
-	listener  net.Listener
-	addr      string
+	counts    counts
+	listeners []net.Listener // those of Serve
+	addr      string         // of the member's own port; empty while it has none
+	port      net.Listener   // on addr; nil while the member refuses
+	release   func()         // gives addr free for others
 	refuse    bool
 	dropReply func(Request) bool
 	dropReq   func(Request) bool
-}
-
-// network describes the way to and from a member. It is replaced, never changed.
-type network struct {
-	holdIn, holdOut chan struct{} // not nil while that direction is held; closed when that ends
-	delay, jitter   time.Duration
 }
 
 // Member returns member i, from 0. A new server has the first one only. Member
@@ -67,18 +60,19 @@ func (s *Server) AddMember() *Member {
 	defer s.mu.Unlock()
 	m := &Member{
 		Faults: Faults{srv: s}, index: len(s.members), view: s.tree,
-		data: make(watchTable), child: make(watchTable), conns: make(map[*conn]struct{}),
-		leaving: make(map[*conn]struct{}),
-		rng:     rand.New(rand.NewPCG(s.cfg.seed, uint64(len(s.members))+1)),
+		data: make(watchTable), child: make(watchTable), conns: make(map[*conn]struct{}), bySession: make(map[int64][]*conn),
+		leaving: make(map[*conn]struct{}), way: newWay(),
 	}
 	m.of = m
-	m.net.Store(&network{})
+	m.newCounts()
 	s.members = append(s.members, m)
+	s.describe(m)
+	s.weigh()
 	return m
 }
 
-// Addr is [Member.Addr] of the first member.
-func (s *Server) Addr() string { return s.Member(0).Addr() }
+// Serve is [Member.Serve] of the first member.
+func (s *Server) Serve(l net.Listener) error { return s.Member(0).Serve(l) }
 
 // Dial is [Member.Dial] of the first member.
 func (s *Server) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -90,38 +84,45 @@ func (s *Server) DialContext(ctx context.Context, network, address string) (net.
 	return s.Member(0).DialContext(ctx, network, address)
 }
 
-// Addr returns the address of the member, a loopback address and port. The first
-// call opens the port, which stays open until [Server.Close]. It panics if it can't
-// open a port. On a closed server the address is empty if no call came before.
-func (m *Member) Addr() string {
+// Serve accepts connections from l too, until l is closed or [Server.Close] closes l, or
+// l has another error that is not temporary. It returns nil after Server.Close, else the
+// error of l, and closes l. It is for TLS
+// ([crypto/tls.NewListener]) and for other networks than TCP; [Member.Listen] is for a
+// TCP address of the caller's choice. The member owns l. On a closed server Serve closes
+// l and returns nil. The member can't close l and open it again, so after
+// [Faults.Refuse] it resets the connections from l as soon as they are made.
+func (m *Member) Serve(l net.Listener) error {
 	m.srv.mu.Lock()
-	defer m.srv.mu.Unlock()
-	if m.addr != "" || m.srv.closed {
-		return m.addr
+	closed := m.srv.closed
+	if !closed {
+		m.listeners = append(m.listeners, l)
+		m.srv.wg.Add(1)
+		defer m.srv.wg.Done()
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic("zksync: zktest: " + err.Error())
+	m.srv.mu.Unlock()
+	if closed {
+		l.Close()
+		return nil
 	}
-	m.listener, m.addr = l, l.Addr().String()
-	m.srv.wg.Go(func() { m.accept(l) })
-	return m.addr
+	err := m.accept(l)
+	if !m.remove(l) {
+		return nil
+	}
+	if !errors.Is(err, net.ErrClosed) {
+		l.Close()
+	}
+	return err
 }
 
-func (m *Member) accept(l net.Listener) {
-	for {
-		nc, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // probably of that one connection
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		if m.enter(nc) != nil {
-			nc.Close()
-		}
+// remove takes out a listener. It reports false, and does nothing, on a closed server.
+func (m *Member) remove(l net.Listener) bool {
+	m.srv.mu.Lock()
+	defer m.srv.mu.Unlock()
+	if m.srv.closed {
+		return false
 	}
+	m.listeners = slices.DeleteFunc(m.listeners, func(x net.Listener) bool { return x == l })
+	return true
 }
 
 // Dial is [Member.DialContext] in the form of [net.DialTimeout], which
@@ -136,24 +137,30 @@ func (m *Member) Dial(network, address string, timeout time.Duration) (net.Conn,
 // After [Faults.Refuse] and [Server.Close] it wraps that of a refused connection,
 // syscall.ECONNREFUSED; with a ctx that is done it wraps ctx.Err().
 func (m *Member) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return m.dial(ctx, network, nil)
+}
+
+// dial connects by a link, or directly if that is nil.
+func (m *Member) dial(ctx context.Context, network string, by *Link) (net.Conn, error) {
 	err := ctx.Err()
 	if err == nil {
 		near, far := net.Pipe()
-		if err = m.enter(far); err == nil {
+		if err = m.enter(far, by); err == nil {
 			return near, nil
 		}
 	}
 	return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 }
 
-// enter takes a connection, unless the server is closed or the member refuses it.
-func (m *Member) enter(nc net.Conn) error {
+// enter takes a connection by a link, nil for none, unless the server is closed or the
+// member or the link refuses it.
+func (m *Member) enter(nc net.Conn, by *Link) error {
 	m.srv.mu.Lock()
 	defer m.srv.mu.Unlock()
-	if m.srv.closed || m.refuse {
+	if m.srv.closed || m.refuse || by != nil && by.refuse {
 		return syscall.ECONNREFUSED
 	}
-	m.serve(nc)
+	m.serve(nc, by)
 	return nil
 }
 
@@ -168,11 +175,29 @@ func (m *Member) list() []*conn {
 	return all
 }
 
+// having returns the connections that have, or had, a session, in the order in which they
+// came. There are several when the session moved to another member and back. The
+// caller holds srv.mu.
+func (m *Member) having(session int64) []*conn {
+	all := slices.Clone(m.bySession[session])
+	slices.SortFunc(all, byNumber)
+	return all
+}
+
+// forget takes a connection out of conns. The caller holds srv.mu.
+func (m *Member) forget(c *conn) {
+	delete(m.conns, c)
+	rest := slices.DeleteFunc(m.bySession[c.session], func(x *conn) bool { return x == c })
+	if len(rest) > 0 {
+		m.bySession[c.session] = rest
+	} else {
+		delete(m.bySession, c.session)
+	}
+}
+
 // close closes the port and all connections. The caller holds srv.mu.
 func (m *Member) close() {
-	if m.listener != nil {
-		m.listener.Close()
-	}
+	m.closePorts()
 	m.setNetwork(func(n *network) { n.holdIn, n.holdOut = nil, nil })
 	for c := range m.conns {
 		c.cut()
@@ -181,39 +206,4 @@ func (m *Member) close() {
 	for c := range m.leaving {
 		c.cut()
 	}
-}
-
-// setNetwork replaces the network by a changed copy. The caller holds srv.mu.
-func (m *Member) setNetwork(change func(*network)) {
-	old := m.net.Load()
-	n := *old
-	change(&n)
-	m.net.Store(&n)
-	if old.holdIn != nil && n.holdIn == nil {
-		close(old.holdIn)
-	}
-	if old.holdOut != nil && n.holdOut == nil {
-		close(old.holdOut)
-	}
-}
-
-// gate returns a channel that is closed when frames in one direction may pass
-// again, or nil if they may pass now.
-func (m *Member) gate(out bool) <-chan struct{} {
-	n := m.net.Load()
-	if out {
-		return n.holdOut
-	}
-	return n.holdIn
-}
-
-// lag returns how much later the next frame arrives.
-func (m *Member) lag() time.Duration {
-	n := m.net.Load()
-	if n.jitter <= 0 {
-		return n.delay
-	}
-	m.rngMu.Lock()
-	defer m.rngMu.Unlock()
-	return n.delay + time.Duration(m.rng.Int64N(int64(n.jitter)))
 }

@@ -2,6 +2,7 @@ package zktest
 
 import (
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -16,11 +17,15 @@ type config struct {
 	minLimit, maxLim time.Duration // of session timeouts; 0: by the tick
 	reap             time.Duration
 	seed             uint64
+	words            map[string]bool // four-letter words that are enabled
+	reconfig         bool
+	super            string            // its digest, empty: there is none
+	users            map[string]string // passwords of SASL by names; nil: no SASL
 	log              *slog.Logger
 }
 
 func newConfig(opts []Option) config {
-	c := config{tick: 500 * time.Millisecond, reap: time.Minute, seed: 1}
+	c := config{tick: 500 * time.Millisecond, reap: time.Minute, seed: 1, words: allowWords(nil)}
 	for _, opt := range opts {
 		opt(&c)
 	}
@@ -56,10 +61,42 @@ func WithSessionLimits(shortest, longest time.Duration) Option {
 // ZooKeeper; less than a millisecond counts as one.
 func WithReapInterval(d time.Duration) Option { return func(c *config) { c.reap = d } }
 
-// WithSeed sets the seed of a [Server]'s random choices: the order in which the
-// nodes of a session are deleted, jitter, and session passwords. The default is
-// 1, so each run of a test draws the same numbers.
+// WithSeed sets the seed of a [Server]'s random choices: session passwords, the order in
+// which the nodes of a session are deleted, jitter and loss. They depend on the seed, and
+// on the number of the session or the connection, and on nothing else. The default is 1,
+// so each run of a test draws the same numbers.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
+
+// WithFourLetterWords enables ZooKeeper's four-letter words, such as "ruok" and "mntr",
+// on connections to a [Server]; "*" enables all. The others get ZooKeeper's sentence that
+// they are not in the whitelist. The word srvr is always enabled, and without this option
+// the only one, as in ZooKeeper. The package comment lists the words.
+func WithFourLetterWords(words ...string) Option {
+	set := allowWords(words)
+	return func(c *config) { c.words = set }
+}
+
+// WithReconfig lets clients change the servers of the ensemble (reconfigEnabled in
+// ZooKeeper). They need the permission to write "/zookeeper/config", which the super
+// user has ([WithSuperDigest]). Without this option a reconfig is answered with
+// ReconfigDisabled.
+//
+// The configuration has server.1 for Member(0), and so on; that of an only member is of
+// a quorum of one (standaloneEnabled=false in ZooKeeper). A member that is added
+// after the first transaction is not in it until a client has it join. The server
+// counts as up, for the quorum of a new configuration, a member that is not cut from
+// the leader, whether or not it is in the configuration. Addresses in the
+// configuration are only text; those of members that clients have not changed are
+// [Member.Addr], or 127.0.0.1:2181 for Member(0), 127.0.0.2:2181 for Member(1), and so
+// on while a member has no port.
+func WithReconfig() Option { return func(c *config) { c.reconfig = true } }
+
+// WithSuperDigest sets the digest of the user "super", who may do everything. The
+// digest is the base64 form of the SHA-1 of "super:password". The default is none.
+func WithSuperDigest(digest string) Option {
+	digest = "super:" + strings.TrimPrefix(digest, "super:")
+	return func(c *config) { c.super = digest }
+}
 
 // WithLogger makes a [Server] log to l, at level Debug, the connections and sessions
 // that come and go, and every request. l must not block; nil means [slog.Default].

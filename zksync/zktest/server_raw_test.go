@@ -18,7 +18,8 @@ type rawConn struct {
 	nc   net.Conn
 	hi   wire.ConnectResponse
 	xid  int32
-	zxid int64 // of the last reply but those to auth
+	zxid int64           // of the last reply but those to auth
+	dial func() *rawConn // to the same server; of both's clients
 }
 
 // rawDial connects through a member, or to an address where member is nil.
@@ -31,6 +32,9 @@ func rawDial(t testing.TB, dial func(network, address string, timeout time.Durat
 	t.Cleanup(func() { nc.Close() })
 	return &rawConn{t: t, nc: nc}
 }
+
+// newSession asks for a new session of ten seconds.
+var newSession = wire.ConnectRequest{Timeout: 10_000, Password: make([]byte, 16)}
 
 // open is rawDial to a server in memory, and a new session of ten seconds.
 func open(t testing.TB, s interface {
@@ -210,19 +214,28 @@ func eventText(t testing.TB, b []byte) string {
 // both runs a test on a server in memory and on a real ZooKeeper, which may be 3.9
 // or later.
 func both(t *testing.T, f func(t *testing.T, connect func() *rawConn, since39 bool)) {
-	session := func(t *testing.T, c *rawConn) *rawConn {
+	t.Helper()
+	bothWith(t, nil, nil, f)
+}
+
+// bothWith is both for servers with options.
+func bothWith(t *testing.T, memory []zktest.Option, real []ensemble.Option, f func(t *testing.T, connect func() *rawConn, since39 bool)) {
+	t.Helper()
+	session := func(t *testing.T, dial func() *rawConn) *rawConn {
+		c := dial()
+		c.dial = dial
 		if !c.hello(wire.ConnectRequest{Timeout: 10_000, Password: make([]byte, 16)}) {
 			t.Fatal("no session")
 		}
 		return c
 	}
 	t.Run("memory", func(t *testing.T) {
-		s := zktest.Run(t)
-		f(t, func() *rawConn { return session(t, rawDial(t, s.Dial, "")) }, false)
+		s := zktest.Run(t, memory...)
+		f(t, func() *rawConn { return session(t, func() *rawConn { return rawDial(t, s.Dial, "") }) }, false)
 	})
 	t.Run("real", func(t *testing.T) {
-		e := ensemble.Run(t, 1)
+		e := ensemble.Run(t, 1, real...)
 		keepAwake(t, dialTCP(e.Addr(0)))
-		f(t, func() *rawConn { return session(t, rawDial(t, net.DialTimeout, e.Addr(0))) }, isSince39(t, e))
+		f(t, func() *rawConn { return session(t, func() *rawConn { return rawDial(t, net.DialTimeout, e.Addr(0)) }) }, isSince39(t, e))
 	})
 }

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -18,7 +19,19 @@ func (c *conn) carryOutRead(r *request, e *wire.Encoder) wire.Code {
 	case wire.OpGetACL:
 		return c.getACL(r, e)
 	case wire.OpSync:
-		e.String(r.Path)
+		if r.Data == nil {
+			e.Buffer(nil)
+		} else {
+			e.String(javaText(r.Path))
+		}
+	case wire.OpMultiRead:
+		return c.multiRead(r, e)
+	case wire.OpGetEphemerals:
+		c.ephemerals(r, e)
+	case wire.OpGetAllChildrenNumber:
+		return c.countBelow(r, e)
+	case wire.OpWhoAmI:
+		e.ClientInfos(c.ids.Infos())
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.setWatches(r)
 	case wire.OpAddWatch:
@@ -38,7 +51,7 @@ func (c *conn) exists(r *request, e *wire.Encoder) wire.Code {
 		return wire.CodeNoAuth
 	}
 	if r.watch { // for a node that is not there yet too
-		c.member.data.add(r.Path, c, watchOnce)
+		c.watchData(r.Path, watchOnce)
 	}
 	if n == nil {
 		return wire.CodeNoNode
@@ -53,10 +66,10 @@ func (c *conn) get(r *request, e *wire.Encoder) wire.Code {
 	if code != wire.CodeOK {
 		return code
 	}
-	table := c.member.child
+	watch := c.watchChildren
 	switch r.Op {
 	case wire.OpGetData:
-		table = c.member.data
+		watch = c.watchData
 		e.Buffer(n.Data())
 		e.Stat(n.Stat())
 	case wire.OpGetChildren:
@@ -66,8 +79,53 @@ func (c *conn) get(r *request, e *wire.Encoder) wire.Code {
 		e.Stat(n.Stat())
 	}
 	if r.watch {
-		table.add(r.Path, c, watchOnce)
+		watch(r.Path, watchOnce)
 	}
+	return wire.CodeOK
+}
+
+// multiRead answers each read by itself: an error of one is no error of the others.
+func (c *conn) multiRead(r *request, e *wire.Encoder) wire.Code {
+	defer e.MultiEnd()
+	for i := range r.ops {
+		op := &r.ops[i]
+		if !isRead(op.Op) {
+			return wire.CodeMarshallingError
+		}
+		n, code := c.readable(op.Path, tree.PermRead)
+		if code != wire.CodeOK {
+			e.MultiHeader(wire.MultiHeader{Type: wire.OpError, Err: code})
+			e.Int32(int32(code))
+			continue
+		}
+		e.MultiHeader(wire.MultiHeader{Type: op.Op})
+		if op.Op == wire.OpGetChildren {
+			e.Strings(n.Names())
+			continue
+		}
+		e.Buffer(n.Data())
+		e.Stat(n.Stat())
+	}
+	return wire.CodeOK
+}
+
+// ephemerals answers with the nodes of the client's session whose paths begin as
+// it asks. A prefix that is blank but for one slash means all.
+func (c *conn) ephemerals(r *request, e *wire.Encoder) {
+	list := c.member.view.Ephemerals(c.session)
+	prefix := strings.ToValidUTF8(r.Path, "\ufffd") // half a character is no begin of a path
+	// Java trims all that is not above the space.
+	if s := strings.TrimFunc(prefix, func(r rune) bool { return r <= ' ' }); s == "" || s == "/" {
+		prefix = ""
+	}
+	e.Strings(slices.DeleteFunc(list, func(p string) bool { return !strings.HasPrefix(p, prefix) }))
+}
+
+func (c *conn) countBelow(r *request, e *wire.Encoder) wire.Code {
+	if _, code := c.readable(r.Path, tree.PermRead); code != wire.CodeOK {
+		return code
+	}
+	e.Int32(int32(c.member.view.Below(r.Path)))
 	return wire.CodeOK
 }
 

@@ -16,7 +16,7 @@ func (s *Server) reap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reaper = nil
-	if s.closed {
+	if s.closed || s.idle() {
 		return
 	}
 	for _, p := range s.tree.Due(time.Now().UnixMilli()) {

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -11,19 +12,23 @@ const replyHead = wire.FrameHeader + 16
 // answer is what a connection does about a request that was carried out.
 type answer struct {
 	silent bool // there is no answer
+	sent   bool // the answer was no ordinary one, and is queued
 	last   bool // the connection ends
 	xid    int32
 	zxid   int64
 	code   wire.Code
+	failed wire.Code // of a multi that failed: the first error in it. Its own code is OK
+	whole  bool      // the body goes out behind an error too
+	then   func()    // to do once it is queued, or nil
 }
 
 // reply queues an answer whose body follows room for the frame's length and
-// header in e. Without success there is no body.
+// header in e. Without success there is no body, as a rule.
 func (c *conn) reply(a answer, e *wire.Encoder) {
-	if a.silent {
+	if a.silent || a.sent {
 		return
 	}
-	if a.code != wire.CodeOK {
+	if a.code != wire.CodeOK && !a.whole {
 		e.Buf = e.Buf[:replyHead]
 	}
 	b := e.Buf
@@ -35,12 +40,12 @@ func (c *conn) reply(a answer, e *wire.Encoder) {
 }
 
 // lockLeader locks srv.mu, first waiting, if the leader is needed, until the
-// member can reach it. It reports false, and leaves it unlocked, when the
-// connection is closed instead.
+// member can reach it and the leader most of the others. It reports false, and leaves
+// it unlocked, when the connection is closed instead.
 func (c *conn) lockLeader(needed bool) bool {
 	for {
 		c.srv.mu.Lock()
-		uncut := c.member.uncut
+		uncut := cmp.Or(c.member.uncut, c.srv.few)
 		if c.gone {
 			c.srv.mu.Unlock()
 			return false
@@ -48,12 +53,26 @@ func (c *conn) lockLeader(needed bool) bool {
 		if !needed || uncut == nil {
 			return true
 		}
+		c.waits.Store(true)
 		c.srv.mu.Unlock()
 		select {
 		case <-uncut:
 		case <-c.done:
 			return false
 		}
+		c.waits.Store(false)
+	}
+}
+
+// hear postpones the end of a session whose client goes on sending while an earlier
+// request waits. A member that is cut off can't tell the leader of it, and a frame that a
+// blackhole holds back is not heard.
+func (c *conn) hear() {
+	s := c.srv
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ss := s.sessions[c.session]; ss != nil && ss.conn == c && c.member.uncut == nil && c.gate(false) == nil {
+		s.touch(ss)
 	}
 }
 
@@ -67,6 +86,7 @@ func (c *conn) request(payload []byte) bool {
 	r, err := parseRequest(h, body)
 	drop, mute := c.hooks(&r)
 	if drop || !c.lockLeader(r.byLeader()) {
+		c.srv.finishLost(r.record)
 		return false
 	}
 	s := c.srv
@@ -74,6 +94,7 @@ func (c *conn) request(payload []byte) bool {
 	ss := s.sessions[c.session]
 	if c.moved(ss, &r) {
 		s.log("session moved", "session", c.session)
+		s.finish(r.record, "", 0, true)
 		return false
 	}
 	if ss != nil && c.member.uncut == nil {
@@ -85,15 +106,22 @@ func (c *conn) request(payload []byte) bool {
 	c.muted = mute
 	e := wire.Encoder{Buf: make([]byte, replyHead, replyHead+96)}
 	a := c.carryOut(&r, err, ss, &e)
+	if !isAuth(r.Op) && !a.silent {
+		c.answered(lastOp(r.Op, a.code), r.xid)
+	}
 	c.reply(a, &e)
+	s.finishAnswer(r.record, a, mute)
+	if a.then != nil {
+		a.then()
+	}
 	return !a.last && !mute
 }
 
 // moved reports whether the client has taken its session to another connection
-// and this member notices: the first member, the leader, at any request but a ping,
-// the others when they need the leader.
+// and this member notices: the leader at any request but a ping, the others when they
+// need the leader.
 func (c *conn) moved(ss *session, r *request) bool {
-	return ss != nil && ss.conn != c && r.Op != wire.OpPing && (r.byLeader() || c.member.index == 0)
+	return ss != nil && ss.conn != c && r.Op != wire.OpPing && (r.byLeader() || c.member == c.srv.leader)
 }
 
 // carryOut does what a request asks for, and writes the body of the answer to e.
@@ -111,6 +139,8 @@ func (c *conn) carryOut(r *request, malformed error, ss *session, e *wire.Encode
 		return c.carryOutWrite(r, ss, e)
 	case r.Op == wire.OpAuth:
 		return c.authenticate(r)
+	case r.Op == wire.OpSASL:
+		return c.sasl(r, e)
 	case r.Op == wire.OpPing:
 		return answer{xid: wire.XidPing, zxid: c.member.view.Zxid()}
 	}
@@ -118,20 +148,23 @@ func (c *conn) carryOut(r *request, malformed error, ss *session, e *wire.Encode
 		c.member.catchUp(nil)
 	}
 	code := c.carryOutRead(r, e)
-	return answer{xid: r.xid, zxid: c.member.view.Zxid(), code: code}
+	return answer{xid: r.xid, zxid: c.member.view.Zxid(), code: code, whole: r.Op == wire.OpMultiRead}
 }
 
 // rejectMalformed answers a request that could not be read. A write takes a zxid
-// all the same, and a bad auth ends the connection.
+// all the same, and a bad auth or sasl ends the connection.
 func (c *conn) rejectMalformed(r *request) answer {
 	zxid := c.member.view.Zxid()
 	switch {
-	case r.Op == wire.OpAuth:
+	case isAuth(r.Op):
 		return answer{silent: true, last: true}
 	case isWrite(r.Op):
 		x := c.srv.begin()
 		c.srv.commit(x, c)
 		zxid = x.Zxid
+		if r.Op == wire.OpReconfig {
+			return answer{silent: true, last: true}
+		}
 	}
 	return answer{xid: r.xid, zxid: zxid, code: wire.CodeMarshallingError}
 }
@@ -152,6 +185,6 @@ func (c *conn) authenticate(r *request) answer {
 	if !ok {
 		return answer{xid: r.xid, code: wire.CodeAuthFailed, last: true}
 	}
-	c.ids = ids
+	c.ids = ids.WithSuper(c.srv.cfg.super)
 	return answer{xid: r.xid}
 }

@@ -2,6 +2,7 @@ package zktest
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -15,6 +16,8 @@ type session struct {
 	timeout  time.Duration
 	expires  time.Duration // since the server's start
 	conn     *conn         // the connection that owns it; nil while there is none
+	look     time.Duration // when to look whether it has expired
+	place    int           // in the server's ends, -1 outside
 }
 
 // touch postpones the end of a session, because its client was heard.
@@ -22,6 +25,7 @@ func (s *Server) touch(ss *session) {
 	// Sessions end in batches, at whole ticks.
 	tick := s.cfg.tick
 	ss.expires = (s.since() + ss.timeout).Truncate(tick) + tick
+	s.ends.set(ss)
 	s.wake(ss.expires)
 }
 
@@ -44,22 +48,15 @@ func (s *Server) expireDue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alarmAt = 0
-	if s.closed {
+	if s.closed || s.idle() {
 		return
 	}
-	now := s.since()
-	var next time.Duration
-	for _, id := range s.sessionIDs() {
-		ss := s.sessions[id]
-		if ss.expires <= now {
-			s.log("session expired", "session", id)
-			s.endSession(id, nil)
-		} else if next == 0 || ss.expires < next {
-			next = ss.expires
-		}
+	for _, ss := range s.ends.take(s.since()) {
+		s.log("session expired", "session", ss.id)
+		s.endSession(ss.id, nil)
 	}
-	if next != 0 {
-		s.wake(next)
+	if len(s.ends) > 0 {
+		s.wake(s.ends[0].look)
 	}
 }
 
@@ -70,9 +67,13 @@ func (s *Server) endSession(id int64, by *conn) *tree.Txn {
 	x.Ended = id
 	paths := s.tree.Ephemerals(id)
 	// ZooKeeper takes them in the order of a hash table.
-	s.rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+	s.luck(id, nodesLuck).Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 	s.tree.Remove(x, paths...)
-	delete(s.sessions, id)
+	if ss := s.sessions[id]; ss != nil {
+		s.ends.remove(ss)
+		delete(s.sessions, id)
+		s.requests.end(id)
+	}
 	s.commit(x, by)
 	return x
 }
@@ -84,27 +85,45 @@ func (c *conn) connect(payload []byte) bool {
 	if err != nil {
 		return false
 	}
+	c.srv.mu.Lock()
+	rec := c.record(Request{Session: req.SessionID, Op: "connect"})
+	c.srv.mu.Unlock()
 	// Sessions are made, and taken over, by the leader alone.
 	if !c.lockLeader(true) {
+		c.srv.finishLost(rec)
 		return false
 	}
 	defer c.srv.mu.Unlock()
 	s := c.srv
 	if c.gone || req.LastZxidSeen > c.member.view.Zxid() {
 		s.log("connection refused: the client has seen more", "zxid", req.LastZxidSeen)
+		s.finish(rec, "", 0, true)
 		return false
 	}
-	resp := wire.ConnectResponse{Password: make([]byte, 16), HasReadOnly: req.HasReadOnly}
+	c.hasReadOnly = req.HasReadOnly
 	ss := c.sessionFor(&req)
 	if ss != nil {
 		c.own(ss, s.cfg.granted(req.Timeout))
-		resp.Timeout, resp.SessionID, resp.Password = int32(ss.timeout.Milliseconds()), ss.id, ss.password
 	}
-	c.send(wire.AppendFrame(nil, resp.Append(nil)))
+	if req.SessionID == 0 {
+		c.answered("SESS", 0)
+	}
+	c.welcome(ss)
+	s.finishConnect(rec, ss)
 	if ss != nil {
 		s.log("session connected", "session", ss.id, "timeout", ss.timeout, "new", req.SessionID == 0)
 	}
 	return ss != nil
+}
+
+// welcome sends the answer to a connect request. ss is nil if there is no session
+// for the client.
+func (c *conn) welcome(ss *session) {
+	resp := wire.ConnectResponse{Password: make([]byte, 16), HasReadOnly: c.hasReadOnly}
+	if ss != nil {
+		resp.Timeout, resp.SessionID, resp.Password = int32(ss.timeout.Milliseconds()), ss.id, ss.password
+	}
+	c.send(wire.AppendFrame(nil, resp.Append(nil)))
 }
 
 // sessionFor returns the session that a client asks for, a new one for 0, or nil
@@ -137,6 +156,7 @@ func (c *conn) own(ss *session, timeout time.Duration) {
 	}
 	ss.conn = c
 	c.session = ss.id
+	c.member.bySession[ss.id] = append(c.member.bySession[ss.id], c)
 	c.srv.touch(ss)
 }
 
@@ -150,10 +170,25 @@ func (c *config) granted(asked int32) time.Duration {
 // newSession makes a session, which no connection owns yet.
 func (s *Server) newSession() *session {
 	s.lastID++
-	ss := &session{id: s.lastID, password: make([]byte, 16)}
+	ss := &session{id: s.lastID, password: make([]byte, 16), place: -1}
+	rng := s.luck(ss.id, passwordLuck)
 	for i := range ss.password {
-		ss.password[i] = byte(s.rng.Uint32())
+		ss.password[i] = byte(rng.Uint32())
 	}
 	s.sessions[ss.id] = ss
+	s.requests.begin(ss.id)
 	return ss
+}
+
+// What a session's chances are for.
+const (
+	passwordLuck = iota
+	nodesLuck
+	nonceLuck
+)
+
+// luck returns a source of chance for a session. It depends on no other session, so that
+// the order in which sessions begin and end does not change what each of them draws.
+func (s *Server) luck(session int64, what uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(s.cfg.seed, uint64(session)<<8|what))
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
 // Stat is ZooKeeper's record of a node. It is a plain value. Times are
@@ -33,7 +31,7 @@ type Stat struct {
 type SessionInfo struct {
 	ID         int64
 	Timeout    time.Duration // granted
-	Remaining  time.Duration // until it ends, if its client sends nothing more
+	Remaining  time.Duration // until it ends, if its client sends nothing more; after LoseQuorum the whole timeout
 	Connected  bool
 	Ephemerals []string // its nodes, in order
 }
@@ -112,11 +110,18 @@ func (s *Server) Sessions() []SessionInfo {
 	for _, id := range s.sessionIDs() {
 		ss := s.sessions[id]
 		list = append(list, SessionInfo{
-			ID: id, Timeout: ss.timeout, Remaining: max(ss.expires-s.since(), 0), Connected: ss.conn != nil,
+			ID: id, Timeout: ss.timeout, Remaining: s.remaining(ss), Connected: ss.conn != nil,
 			Ephemerals: s.tree.Ephemerals(id),
 		})
 	}
 	return list
+}
+
+func (s *Server) remaining(ss *session) time.Duration {
+	if s.lost {
+		return ss.timeout
+	}
+	return max(ss.expires-s.since(), 0)
 }
 
 func (s *Server) sessionIDs() []int64 { return slices.Sorted(maps.Keys(s.sessions)) }
@@ -150,59 +155,4 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// count counts a request. The caller holds srv.mu.
-func (s *Server) count(session int64, op wire.Op) {
-	s.requests[op]++
-	own := s.perSess[session]
-	if own == nil {
-		own = make(map[wire.Op]int)
-		s.perSess[session] = own
-	}
-	own[op]++
-}
-
-// Requests returns how many requests of each kind have come through all members
-// since the start or [Server.ResetRequests], by their names ("create", "getData",
-// ...). A multi counts as one. Dropped requests count; connects and pings don't.
-// The map is the caller's.
-func (s *Server) Requests() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return byName(s.requests)
-}
-
-// SessionRequests is [Server.Requests] for one session, which may have ended.
-func (s *Server) SessionRequests(session int64) map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return byName(s.perSess[session])
-}
-
-// Pings returns how many pings have come since the start or
-// [Server.ResetRequests].
-func (s *Server) Pings() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests[wire.OpPing]
-}
-
-// ResetRequests starts the counts of [Server.Requests], [Server.SessionRequests]
-// and [Server.Pings] anew.
-func (s *Server) ResetRequests() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.requests)
-	clear(s.perSess)
-}
-
-func byName(counts map[wire.Op]int) map[string]int {
-	m := make(map[string]int)
-	for op, n := range counts {
-		if op != wire.OpPing {
-			m[op.String()] += n
-		}
-	}
-	return m
 }

@@ -1,7 +1,6 @@
 package zktest
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
@@ -28,6 +27,9 @@ func (w watchTable) add(p string, c *conn, m watchMode) {
 	if w[p][c] == 0 {
 		c.watched[p]++
 	}
+	if m&^w[p][c]&watchRecursive != 0 {
+		c.member.recursive++
+	}
 	w[p][c] |= m
 }
 
@@ -36,6 +38,9 @@ func (w watchTable) drop(p string, c *conn, m watchMode) bool {
 	had := w[p][c]
 	if had&m == 0 {
 		return false
+	}
+	if had&m&watchRecursive != 0 {
+		c.member.recursive--
 	}
 	if had &^= m; had != 0 {
 		w[p][c] = had
@@ -51,23 +56,17 @@ func (w watchTable) drop(p string, c *conn, m watchMode) bool {
 	return true
 }
 
-// trigger sends an event to all connections that watch for it and may read the
-// node, except those in skip. It returns the connections that it was meant for.
-func (w watchTable) trigger(zxid int64, kind int32, p string, acl []wire.ACL, skip map[*conn]bool) map[*conn]bool {
+// trigger sends an event to all connections that watch for it in a table and may read
+// the node, except those in skip. It returns the connections that it was meant for.
+func (m *Member) trigger(w watchTable, zxid int64, kind int32, p string, acl []wire.ACL, skip map[*conn]bool) map[*conn]bool {
 	var told map[*conn]bool
+	var frame []byte // the same for all
 	for at := p; ; at = tree.Parent(at) {
-		// In the order in which they connected: maps have none.
-		for _, c := range slices.SortedFunc(maps.Keys(w[at]), byNumber) {
-			m := w[at][c]
-			hit := m & watchRecursive
-			if kind == wire.EventChildrenChanged {
-				hit = 0
-			}
+		for _, c := range w.hit(at, kind, at == p) {
 			if at == p {
-				hit |= m & (watchOnce | watchOn)
 				w.drop(at, c, watchOnce)
 			}
-			if hit == 0 || skip[c] || told[c] {
+			if skip[c] || told[c] {
 				continue
 			}
 			if told == nil {
@@ -75,28 +74,53 @@ func (w watchTable) trigger(zxid int64, kind int32, p string, acl []wire.ACL, sk
 			}
 			told[c] = true
 			if c.ids.May(tree.PermRead, acl) {
-				c.event(zxid, kind, p)
+				if frame == nil {
+					frame = eventFrame(zxid, kind, p)
+				}
+				c.send(frame)
 			}
 		}
-		if at == "/" || at == "." {
+		if at == "/" || m.recursive == 0 {
 			return told
 		}
 	}
 }
 
+// hit returns the connections with a watch on a path that an event concerns, in the
+// order in which they connected: maps have none. own says that the event is the path's
+// own, not one of a node below.
+func (w watchTable) hit(at string, kind int32, own bool) (list []*conn) {
+	var modes watchMode
+	if kind != wire.EventChildrenChanged {
+		modes = watchRecursive
+	}
+	if own {
+		modes |= watchOnce | watchOn
+	}
+	for c, m := range w[at] {
+		if m&modes != 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, byNumber)
+	return list
+}
+
 func byNumber(a, b *conn) int { return a.number - b.number }
 
 // event queues the frame of a watch that has fired.
-func (c *conn) event(zxid int64, kind int32, p string) {
+func (c *conn) event(zxid int64, kind int32, p string) { c.send(eventFrame(zxid, kind, p)) }
+
+func eventFrame(zxid int64, kind int32, p string) []byte {
 	h := wire.ReplyHeader{Xid: wire.XidEvent, Zxid: zxid}.Append(nil)
-	c.send(wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: p}.Append(h)))
+	return wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: javaText(p)}.Append(h))
 }
 
 // setWatches sets the watches again that a client had on its last connection, and
 // sends the events of the changes since then.
 func (c *conn) setWatches(r *request) {
 	m, zxid := c.member, c.member.view.Zxid()
-	again := func(paths []string, table watchTable, changed int32, at func(wire.Stat) int64) {
+	again := func(paths []string, watch func(string, watchMode), changed int32, at func(wire.Stat) int64) {
 		for _, p := range paths {
 			switch n := m.view.Read(p); {
 			case n == nil:
@@ -104,19 +128,19 @@ func (c *conn) setWatches(r *request) {
 			case at(n.Stat()) > r.zxid:
 				c.event(zxid, changed, p)
 			default:
-				table.add(p, c, watchOnce)
+				watch(p, watchOnce)
 			}
 		}
 	}
-	again(r.data1, m.data, wire.EventDataChanged, func(st wire.Stat) int64 { return st.Mzxid })
+	again(r.data1, c.watchData, wire.EventDataChanged, func(st wire.Stat) int64 { return st.Mzxid })
 	for _, p := range r.exist {
 		if m.view.Read(p) != nil {
 			c.event(zxid, wire.EventCreated, p)
 		} else {
-			m.data.add(p, c, watchOnce)
+			c.watchData(p, watchOnce)
 		}
 	}
-	again(r.child, m.child, wire.EventChildrenChanged, func(st wire.Stat) int64 { return st.Pzxid })
+	again(r.child, c.watchChildren, wire.EventChildrenChanged, func(st wire.Stat) int64 { return st.Pzxid })
 	for _, p := range r.persistent {
 		c.watchOn(p, watchOn)
 	}
@@ -126,48 +150,46 @@ func (c *conn) setWatches(r *request) {
 }
 
 func (c *conn) watchOn(p string, m watchMode) {
-	c.member.data.add(p, c, m)
-	c.member.child.add(p, c, m)
+	c.watchData(p, m)
+	c.watchChildren(p, m)
 }
+
+// watchData sets a watch on a node's data and existence.
+func (c *conn) watchData(p string, m watchMode) {
+	c.watcher = true
+	c.member.data.add(p, c, m)
+}
+
+// watchChildren sets a watch on a node's children.
+func (c *conn) watchChildren(p string, m watchMode) { c.member.child.add(p, c, m) }
 
 // The types that checkWatches and removeWatches know.
 const (
-	watcherChildren            int32 = 1
-	watcherData                int32 = 2
-	watcherAny                 int32 = 3
-	watcherPersistent          int32 = 4
-	watcherPersistentRecursive int32 = 5
+	watcherChildren int32 = 1
+	watcherData     int32 = 2
+	watcherAny      int32 = 3
 )
 
 // watches answers checkWatches and, if remove is true, removeWatches.
 func (c *conn) watches(r *request, remove bool) wire.Code {
 	const all = watchOnce | watchOn | watchRecursive
-	type place struct {
-		table watchTable
-		modes watchMode
-	}
-	data, child := c.member.data, c.member.child
-	var places []place
+	var tables []watchTable
 	switch r.kind {
 	case watcherChildren:
-		places = []place{{child, all}}
+		tables = []watchTable{c.member.child}
 	case watcherData:
-		places = []place{{data, all}}
+		tables = []watchTable{c.member.data}
 	case watcherAny:
-		places = []place{{data, all}, {child, all}}
-	case watcherPersistent:
-		places = []place{{data, watchOn}, {child, watchOn}}
-	case watcherPersistentRecursive:
-		places = []place{{data, watchRecursive}, {child, watchRecursive}}
-	default:
+		tables = []watchTable{c.member.data, c.member.child}
+	default: // also those of lasting watches, which ZooKeeper has since 3.9
 		return wire.CodeMarshallingError
 	}
 	found := false
-	for _, pl := range places {
+	for _, w := range tables {
 		if remove {
-			found = pl.table.drop(r.Path, c, pl.modes) || found
+			found = w.drop(r.Path, c, all) || found
 		} else {
-			found = found || pl.table[r.Path][c]&pl.modes != 0
+			found = found || w[r.Path][c] != 0
 		}
 	}
 	if !found {

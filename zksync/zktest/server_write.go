@@ -16,14 +16,23 @@ func (c *conn) carryOutWrite(r *request, ss *session, e *wire.Encoder) answer {
 		a.code, a.last = wire.CodeSessionExpired, true
 		return a
 	}
-	who := tree.Client{Session: c.session, IDs: c.ids}
+	who := tree.Client{Session: c.session, IDs: c.ids, SASL: s.cfg.users != nil}
 	switch r.Op {
 	case wire.OpMulti:
 		outs, failed, code := s.tree.Multi(x, r.ops, who)
-		a.code = code
+		if a.code = code; failed {
+			a.failed = firstError(outs)
+		}
 		appendOutcomes(e, outs, failed)
 	case wire.OpReconfig:
-		a.code = wire.CodeReconfigDisabled
+		c.reconfigure(x, r, &a, e)
+	case wire.OpDeleteContainer:
+		// ZooKeeper takes the request's header for the begin of the path, whoever
+		// sends it.
+		a.code = wire.CodeBadArguments
+	case wire.OpCreateSession:
+		c.welcome(ss)
+		a.sent = true
 	default:
 		out := s.tree.Write(x, &r.Request, who)
 		a.code = out.Code
@@ -34,6 +43,17 @@ func (c *conn) carryOutWrite(r *request, ss *session, e *wire.Encoder) answer {
 		s.reapLater()
 	}
 	return a
+}
+
+// firstError returns the error for which a multi failed. The parts before it have the
+// code OK, and those behind it RuntimeInconsistency.
+func firstError(outs []tree.Outcome) wire.Code {
+	for _, out := range outs {
+		if out.Code != wire.CodeOK {
+			return out.Code
+		}
+	}
+	return wire.CodeOK
 }
 
 // appendOutcome writes what a single request came to.

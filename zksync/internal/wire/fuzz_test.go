@@ -9,7 +9,7 @@ import (
 
 // recordScripts are the records that a server reads, as the types they are made
 // of: i and l are numbers, b a bool, s a string, y bytes, S strings, A ACLs,
-// t a Stat, m the header of a multi.
+// C the identities of a client, t a Stat, m the header of a multi.
 var recordScripts = []string{
 	"ii",      // a request's header
 	"ili",     // a reply's
@@ -26,6 +26,7 @@ var recordScripts = []string{
 	"yt",      // getData's answer
 	"St",      // getChildren2's
 	"At",      // getACL's
+	"C",       // whoAmI's
 }
 
 // reread reads in as a record, and writes what it read.
@@ -49,6 +50,8 @@ func reread(script string, in []byte, allowNull bool) (out []byte, read int, err
 			e.Strings(d.Strings())
 		case 'A':
 			e.ACLs(d.ACLs())
+		case 'C':
+			e.ClientInfos(d.ClientInfos())
 		case 't':
 			e.Stat(d.Stat())
 		case 'm':

@@ -7,6 +7,7 @@ const (
 	replyHeaderLen   = 16
 	statLen          = 68
 	aclLen           = 12 // the minimum: permissions and two empty strings
+	clientInfoLen    = 8  // the minimum: two empty strings
 )
 
 // RequestHeader starts the payload of every request but connect.
@@ -170,6 +171,37 @@ func (e *Encoder) ACLs(list []ACL) {
 		e.Int32(a.Perms)
 		e.String(a.Scheme)
 		e.String(a.ID)
+	}
+}
+
+// ClientInfo is an identity of a client, as the server knows it.
+type ClientInfo struct {
+	Scheme string
+	User   string
+}
+
+// ClientInfos reads a vector of identities. It is nil when there are none.
+func (d *Decoder) ClientInfos() []ClientInfo {
+	n := d.Count(clientInfoLen)
+	if n == 0 {
+		return nil
+	}
+	list := make([]ClientInfo, 0, n)
+	for range n {
+		list = append(list, ClientInfo{Scheme: d.String(), User: d.String()})
+	}
+	if d.err != nil {
+		return nil
+	}
+	return list
+}
+
+// ClientInfos appends a vector of identities. It never writes a null vector.
+func (e *Encoder) ClientInfos(list []ClientInfo) {
+	e.Count(len(list))
+	for _, c := range list {
+		e.String(c.Scheme)
+		e.String(c.User)
 	}
 }
 

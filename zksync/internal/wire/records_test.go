@@ -222,6 +222,25 @@ func TestACLs(t *testing.T) {
 	}
 }
 
+func TestClientInfos(t *testing.T) {
+	in := unhex(t, "00000002 00000002 6970 00000001 61 00000000 00000000")
+	want := []ClientInfo{{"ip", "a"}, {}}
+	d := NewDecoder(in)
+	if got := d.ClientInfos(); d.Err() != nil || d.Len() != 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, d.Err())
+	}
+	var e Encoder
+	if e.ClientInfos(want); !bytes.Equal(e.Buf, in) {
+		t.Errorf("got %x, want %x", e.Buf, in)
+	}
+	for n := range in {
+		d := NewDecoder(in[:n])
+		if got := d.ClientInfos(); got != nil || !errors.Is(d.Err(), ErrMalformed) {
+			t.Errorf("%d bytes: %+v, %v", n, got, d.Err())
+		}
+	}
+}
+
 func TestEvent(t *testing.T) {
 	in := unhex(t, "00000002 00000003 00000002 2f61")
 	v, err := ParseEvent(in)

@@ -129,7 +129,7 @@ def hold():
     with Client() as client:
         lost = threading.Event()
         client.add_listener(lambda s: lost.set() if s == KazooState.LOST else None)
-        acquire(client.Lock("/kazoo/expire"))
+        acquire(client.Lock("/kazoo/expire", "clerk-7"))
         print("holding %d" % client.client_id[0], flush=True)
         check(lost.wait(30), "the end of the session is not told")
 

@@ -28,13 +28,25 @@ type Identity struct{ Scheme, ID string }
 // share the elements.
 type Identities []Identity
 
+// super is the identity of a user who may do everything.
+var super = Identity{Scheme: "super"}
+
+// WithSuper returns the identities with that of the super user, if digest, in the form
+// "super:" and a hash, is one of them.
+func (ids Identities) WithSuper(digest string) Identities {
+	if slices.Contains(ids, Identity{"digest", digest}) {
+		return ids.Add(super)
+	}
+	return ids
+}
+
 // FromAddress returns the identities of a connection from an IP address that has
 // proved no other.
 func FromAddress(ip string) Identities { return Identities{{"ip", ip}} }
 
 // May reports whether an ACL grants one of the permissions.
 func (ids Identities) May(perms int32, acl []wire.ACL) bool {
-	if len(acl) == 0 {
+	if len(acl) == 0 || slices.Contains(ids, super) {
 		return true
 	}
 	return slices.ContainsFunc(acl, func(a wire.ACL) bool {
@@ -51,9 +63,17 @@ func (ids Identities) are(scheme, id string) bool {
 }
 
 func (id Identity) matches(want string) bool {
-	if id.Scheme != "ip" {
-		return id.ID == want
+	switch id.Scheme {
+	case "sasl": // whose super is no super user, but one of all who have proved a name
+		return id.ID == want || id.ID == "super"
+	case "ip":
+		return id.near(want)
 	}
+	return id.ID == want
+}
+
+// near reports whether an address is in a network.
+func (id Identity) near(want string) bool {
 	network, ok := parseNetwork(want)
 	addr, err := netip.ParseAddr(id.ID)
 	return ok && err == nil && network.Contains(addr)
@@ -75,14 +95,18 @@ func parseNetwork(s string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, n), true
 }
 
-// fix returns the ACL that a node keeps when a client asks for list, or false if
-// ZooKeeper rejects it. No entry is kept twice.
-func (ids Identities) fix(list []wire.ACL) (kept []wire.ACL, ok bool) {
-	for _, a := range list {
-		if a.Scheme == "auth" {
-			kept, ok = ids.fixAuth(kept, a.Perms)
-		} else {
-			kept, ok = addEntry(kept, a), validEntry(a)
+// fix returns the ACL that a node keeps when the client asks for list, or false if
+// ZooKeeper rejects it. An entry counts once, however often the client names it. Those
+// that entries of scheme "auth" stand for are not compared with others.
+func (c Client) fix(list []wire.ACL) (kept []wire.ACL, ok bool) {
+	for i, a := range list {
+		switch {
+		case slices.Contains(list[:i], a):
+			continue
+		case a.Scheme == "auth":
+			kept, ok = c.IDs.fixAuth(kept, a.Perms)
+		default:
+			kept, ok = append(kept, a), validEntry(a) || c.SASL && validName(a)
 		}
 		if !ok {
 			return nil, false
@@ -91,26 +115,18 @@ func (ids Identities) fix(list []wire.ACL) (kept []wire.ACL, ok bool) {
 	return kept, len(kept) > 0
 }
 
-// fixAuth adds an entry for each digest of the client, in place of one of scheme
-// "auth". It reports false if the client has none: an address does not
-// authenticate.
+// fixAuth adds an entry for each identity that the client has proved, in place of one of
+// scheme "auth". It reports false if there is none: an address does not authenticate.
 func (ids Identities) fixAuth(kept []wire.ACL, perms int32) (_ []wire.ACL, ok bool) {
 	for _, id := range ids {
-		if id.Scheme == "digest" {
-			kept, ok = addEntry(kept, wire.ACL{Perms: perms, Scheme: id.Scheme, ID: id.ID}), true
+		if id.Scheme == "digest" || id.Scheme == "sasl" {
+			kept, ok = append(kept, wire.ACL{Perms: perms, Scheme: id.Scheme, ID: id.ID}), true
 		}
 	}
 	return kept, ok
 }
 
-func addEntry(kept []wire.ACL, a wire.ACL) []wire.ACL {
-	if slices.Contains(kept, a) {
-		return kept
-	}
-	return append(kept, a)
-}
-
-// validEntry is for the entries of all schemes but "auth".
+// validEntry is for the entries of all schemes but "auth" and "sasl".
 func validEntry(a wire.ACL) bool {
 	switch a.Scheme {
 	case "world":
@@ -124,6 +140,21 @@ func validEntry(a wire.ACL) bool {
 	return false
 }
 
+// validName reports whether an entry names a client by scheme "sasl". ZooKeeper takes what
+// may be a name of Kerberos: "name", or with one "@", "name@realm" or "name/host@realm".
+func validName(a wire.ACL) bool {
+	name, realm, cut := strings.Cut(a.ID, "@")
+	return a.Scheme == "sasl" && (!cut || strings.Count(name, "/") <= 1 && !strings.ContainsAny(realm, "@/"))
+}
+
+// Add returns the identities and one more.
+func (ids Identities) Add(id Identity) Identities {
+	if slices.Contains(ids, id) {
+		return ids
+	}
+	return append(ids, id)
+}
+
 // Prove returns the identities of a client that has proved one more, or false if
 // the scheme is unknown. The address is known from the start.
 func (ids Identities) Prove(scheme string, proof []byte) (Identities, bool) {
@@ -131,15 +162,27 @@ func (ids Identities) Prove(scheme string, proof []byte) (Identities, bool) {
 	case "ip":
 		return ids, true
 	case "digest":
+		if proof == nil {
+			return ids, false
+		}
 		user, _, _ := strings.Cut(string(proof), ":")
 		sum := sha1.Sum(proof)
 		id := Identity{scheme, user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-		return ids, true
+		return ids.Add(id), true
 	}
 	return ids, false
+}
+
+// Infos returns the identities as the client is told of them: without secrets.
+func (ids Identities) Infos() []wire.ClientInfo {
+	list := make([]wire.ClientInfo, len(ids))
+	for i, id := range ids {
+		list[i] = wire.ClientInfo{Scheme: id.Scheme, User: id.ID}
+		if id.Scheme == "digest" {
+			list[i].User, _, _ = strings.Cut(id.ID, ":")
+		}
+	}
+	return list
 }
 
 // Shown returns what a client sees of an ACL: without the right to change it, no

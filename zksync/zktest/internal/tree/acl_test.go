@@ -90,14 +90,24 @@ func TestFixACL(t *testing.T) {
 		{"digest, no hash", nobody, []wire.ACL{acl("digest", "a:")}, nil},
 		{"digest, two colons", nobody, []wire.ACL{acl("digest", "a:b:c")}, nil},
 		{"auth", user, []wire.ACL{acl("auth", "")}, []wire.ACL{acl("digest", digest)}},
-		{"auth and itself", user, []wire.ACL{acl("auth", ""), acl("digest", digest)}, []wire.ACL{acl("digest", digest)}},
+		{"auth and itself", user, []wire.ACL{acl("auth", ""), acl("digest", digest)}, []wire.ACL{acl("digest", digest), acl("digest", digest)}},
+		{"auth twice", user, []wire.ACL{acl("auth", ""), acl("auth", "")}, []wire.ACL{acl("digest", digest)}},
+		{"auth in two ways", user, []wire.ACL{acl("auth", ""), acl("auth", "x")}, []wire.ACL{acl("digest", digest), acl("digest", digest)}},
 		{"auth without a digest", nobody, []wire.ACL{acl("auth", "")}, nil},
 		{"another scheme", user, []wire.ACL{acl("world", "anyone"), acl("sasl", "me")}, nil},
 	} {
-		got, ok := test.ids.fix(test.list)
+		got, ok := Client{IDs: test.ids}.fix(test.list)
 		if ok != (test.want != nil) || ok && !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, %v, want %v", test.name, got, ok, test.want)
 		}
+	}
+}
+
+func TestInfos(t *testing.T) {
+	ids := proved(t, proved(t, FromAddress("10.1.2.3"), "digest", "user:pass"), "digest", "")
+	want := []wire.ClientInfo{{Scheme: "ip", User: "10.1.2.3"}, {Scheme: "digest", User: "user"}, {Scheme: "digest"}}
+	if got := ids.Infos(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -115,5 +125,39 @@ func TestShownACL(t *testing.T) {
 	}
 	if acl[0].ID != digest {
 		t.Error("the node's own ACL was changed")
+	}
+}
+
+// Clients that have proved a name by SASL.
+func TestSASLIdentity(t *testing.T) {
+	nobody := FromAddress("10.1.2.3")
+	bob, super := nobody.Add(Identity{"sasl", "bob"}), nobody.Add(Identity{"sasl", "super"})
+	if again := bob.Add(Identity{"sasl", "bob"}); !slices.Equal(again, bob) {
+		t.Errorf("proved twice: %v", again)
+	}
+	acl := func(scheme, id string) []wire.ACL { return []wire.ACL{{Perms: PermRead, Scheme: scheme, ID: id}} }
+	for _, test := range []struct {
+		ids  Identities
+		acl  []wire.ACL
+		want bool
+	}{
+		{bob, acl("sasl", "bob"), true}, {bob, acl("sasl", "eve"), false}, {bob, acl("digest", "bob"), false},
+		{super, acl("sasl", "bob"), true}, {super, acl("digest", "bob:x"), false}, {nobody, acl("sasl", "bob"), false},
+	} {
+		if got := test.ids.May(PermRead, test.acl); got != test.want {
+			t.Errorf("%v may read by %v: %t", test.ids, test.acl, got)
+		}
+	}
+	if got, ok := (Client{IDs: bob}).fix(acl("auth", "")); !ok || !slices.Equal(got, acl("sasl", "bob")) {
+		t.Errorf("auth: %v, %t", got, ok)
+	}
+	for id, want := range map[string]bool{"": true, "bob": true, "a@b": true, "a/b@c": true, "a/b/c": true, "@": true,
+		"a@b@c": false, "a/b/c@d": false, "a@b/c": false} {
+		if _, ok := (Client{IDs: nobody, SASL: true}).fix(acl("sasl", id)); ok != want {
+			t.Errorf("%q is valid: %t", id, ok)
+		}
+		if _, ok := (Client{IDs: nobody}).fix(acl("sasl", id)); ok {
+			t.Errorf("%q is valid without SASL", id)
+		}
 	}
 }

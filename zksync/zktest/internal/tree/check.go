@@ -44,7 +44,7 @@ func (t *Tree) checkSet(r *Request, who Client) (Change, wire.Code) {
 	case wire.OpSetACL:
 		perm = PermAdmin
 		var ok bool
-		if ch.ACL, ok = who.IDs.fix(r.ACL); !ok {
+		if ch.ACL, ok = who.fix(r.ACL); !ok {
 			return ch, wire.CodeInvalidACL
 		}
 	}

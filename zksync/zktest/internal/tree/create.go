@@ -36,7 +36,7 @@ func (t *Tree) checkCreate(r *Request, who Client) (Change, wire.Code) {
 	if !ok {
 		return ch, wire.CodeBadArguments
 	}
-	if ch.ACL, ok = who.IDs.fix(r.ACL); !ok {
+	if ch.ACL, ok = who.fix(r.ACL); !ok {
 		return ch, wire.CodeInvalidACL
 	}
 	parent := t.nodes[parentPath]

@@ -11,6 +11,8 @@
 //   - txn.go: a transaction, its changes, and how they apply to a tree.
 //   - write.go: a request that writes, alone or as a part of a multi.
 //   - create.go and check.go: what a request may do, and the error if it may not.
+//   - given.go: nodes that are there without a request.
+//   - config.go: the node with the servers of the ensemble.
 //   - acl.go: who may do what, and which ACLs are valid.
 //   - path.go: which paths are valid.
 //

@@ -1,12 +1,14 @@
 package tree
 
-import (
-	"path"
-	"strings"
-)
+import "strings"
 
-// Parent returns the path of the parent. That of "/" is "/".
-func Parent(p string) string { return path.Dir(p) }
+// Parent returns the path of the parent of a valid path. That of "/" is "/".
+func Parent(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i > 0 {
+		return p[:i]
+	}
+	return "/"
+}
 
 // splitPath returns the path of the parent as ZooKeeper cuts it off, before it
 // has looked at the rest.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
@@ -27,7 +28,8 @@ func New() *Tree {
 	for _, p := range []string{"/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"} {
 		t.add(&Node{path: p, data: []byte{}, acl: anyone})
 	}
-	t.nodes["/zookeeper/config"].acl = []wire.ACL{{Perms: PermRead, Scheme: "world", ID: "anyone"}}
+	c := t.nodes[ConfigPath]
+	c.acl, c.version, c.aversion = []wire.ACL{{Perms: PermRead, Scheme: "world", ID: "anyone"}}, -1, -1
 	return t
 }
 
@@ -68,12 +70,44 @@ func (t *Tree) Read(p string) *Node {
 	return t.nodes[p]
 }
 
+// Below returns how many nodes are below a path that has one. ZooKeeper finds the
+// root below the empty path.
+func (t *Tree) Below(p string) int {
+	switch p {
+	case "/":
+		return len(t.nodes) - 1
+	case "":
+		return len(t.nodes)
+	}
+	names := t.nodes[p].names
+	count := len(names)
+	for _, name := range names {
+		count += t.Below(p + "/" + name)
+	}
+	return count
+}
+
 // Paths returns the paths of all nodes, in order.
 func (t *Tree) Paths() []string { return slices.Sorted(maps.Keys(t.nodes)) }
 
 // Ephemerals returns the paths of a session's nodes, in order.
 func (t *Tree) Ephemerals(session int64) []string {
 	return slices.Sorted(maps.Keys(t.ephemerals[session]))
+}
+
+// Owners returns the sessions that have nodes, in order.
+func (t *Tree) Owners() []int64 { return slices.Sorted(maps.Keys(t.ephemerals)) }
+
+// Len returns the number of nodes.
+func (t *Tree) Len() int { return len(t.nodes) }
+
+// Size returns the bytes of all data and the characters of all paths.
+func (t *Tree) Size() int {
+	size := 0
+	for p, n := range t.nodes {
+		size += utf8.RuneCountInString(p) + len(n.data)
+	}
+	return size
 }
 
 // SelfGoing reports whether there are nodes that may go by themselves:

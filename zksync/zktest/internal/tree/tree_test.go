@@ -223,6 +223,18 @@ func TestNewEpoch(t *testing.T) {
 }
 
 // Containers go after their last child, and nodes with a time to live after it.
+func TestBelow(t *testing.T) {
+	tr := with(t, "/a", "/a/b", "/a/b/c!", "/a/d", "/ab", "/ab/x")
+	for p, want := range map[string]int{
+		"/": 9, "": 10, // which is how ZooKeeper counts, with its own three
+		"/a": 3, "/a/b": 1, "/a/b/c": 0, "/ab": 1, "/zookeeper": 2,
+	} {
+		if got := tr.Below(p); got != want {
+			t.Errorf("%d below %q, want %d", got, p, want)
+		}
+	}
+}
+
 func TestDue(t *testing.T) {
 	tr := New()
 	must(t, tr, createOf(wire.OpCreateContainer, "/never", flagContainer))

@@ -21,7 +21,7 @@ type Txn struct {
 // for, so it has the same effect on every copy of the tree. It is a plain value;
 // copies share what their slices refer to.
 type Change struct {
-	Op   wire.Op    // create, delete, setData, setACL or setSequence
+	Op   wire.Op    // create, delete, setData, setACL, reconfig or setSequence
 	Path string     // of the node
 	ACL  []wire.ACL // of a node that is created or deleted, or set by setACL
 
@@ -126,6 +126,9 @@ func (t *Tree) applySet(c *Change, x *Txn) (undo func()) {
 	case wire.OpSetData:
 		n.data, n.mzxid, n.mtime = c.data, x.Zxid, x.at
 		n.version++
+	case wire.OpReconfig:
+		n.data, n.mzxid, n.mtime = c.data, x.Zxid, x.at
+		n.version = -1 // whatever a client has set it to
 	case wire.OpSetACL:
 		n.acl = c.ACL
 		n.aversion++

@@ -22,6 +22,7 @@ type Request struct {
 type Client struct {
 	Session int64
 	IDs     Identities
+	SASL    bool // its ACLs may have the scheme "sasl"
 }
 
 // Outcome is what one operation came to. It is a plain value.
