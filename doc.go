@@ -13,8 +13,9 @@
 //     tests, with control over its processes, and a proxy that makes a bad network.
 //   - [github.com/zklocker/go-zksync/tracing] shows lock waits in OpenTelemetry:
 //     spans, with a link to the holder's span in another process, and metrics.
-//   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs another
-//     command under a lock, and demonstrates a lock. It is a module of its own.
+//   - [github.com/zklocker/go-zksync/cmd/zksync] is the command: it runs other
+//     commands under a lock, shows who holds a lock and who waits, and serves the
+//     ZooKeeper for tests to programs in other languages. It is a module of its own.
 //
 // The examples on this page show the library at work. The examples of each type
 // are on the library's own page.

@@ -25,9 +25,11 @@ func exampleServers() []string { return []string{embedded().Addr()} }
 // that keeps late writes out.
 func Example() {
 	ctx := context.Background()
-	s, err := zksync.Dial(ctx, exampleServers())
+	dialing, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	s, err := zksync.Dial(dialing, exampleServers())
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(err) // says how each server failed
 	}
 	defer s.Close()
 
@@ -47,6 +49,16 @@ func Example() {
 	})
 	fmt.Println(balance, err)
 	// Output: 900 <nil>
+}
+
+// Where no server can be reached, the error says how each one failed.
+func Example_wrongAddress() {
+	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	defer cancel()
+	_, err := zksync.Dial(ctx, []string{"127.0.0.1:1"})
+	fmt.Println(err)
+	// Output:
+	// zksync: dial: no session with any server: context deadline exceeded; 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused
 }
 
 // A lock that is used as a sync.Mutex is.
@@ -80,11 +92,13 @@ func Example_deadline() {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	err = mu.LockContext(ctx)
-	fmt.Println(err)
 	fmt.Println(errors.Is(err, context.DeadlineExceeded))
+	if e := (*zksync.Error)(nil); errors.As(err, &e) {
+		fmt.Println("place in line:", e.Position)
+	}
 	// Output:
-	// zksync: lock /locks/report (place 1 in line): context deadline exceeded
 	// true
+	// place in line: 1
 }
 
 // What a loss looks like, and what keeps it harmless: the one who lost the lock
@@ -198,26 +212,34 @@ func Example_runUnlessAnotherDoes() {
 	}
 	defer b.Close()
 
-	cleanUp := func(s *zksync.Session) (done func()) {
-		h, err := zksync.NewMutex(s, "/locks/nightly").TryHold(ctx)
-		if errors.Is(err, zksync.ErrBusy) {
+	nightly := func(s *zksync.Session, work func(ctx context.Context, h *zksync.Hold) error) {
+		ran, err := zksync.NewMutex(s, "/locks/nightly").TryDo(ctx, work)
+		switch {
+		case errors.Is(err, zksync.ErrLost):
+			fmt.Println("stopped: another instance may be at it by now")
+		case err != nil:
+			fmt.Println("failed:", err)
+		case ran:
+			fmt.Println("done")
+		default:
 			fmt.Println("another instance is at it")
-			return func() {}
 		}
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println("cleaning up")
-		return func() { h.Release(ctx) }
 	}
-	done := cleanUp(a)
-	cleanUp(b)
-	done()
-	cleanUp(b)()
+	nightly(a, func(ctx context.Context, _ *zksync.Hold) error {
+		nightly(b, nil)
+		return ctx.Err() // the work, which ends with its ctx
+	})
+	nightly(b, func(ctx context.Context, h *zksync.Hold) error {
+		if err := a.Break(ctx, h.Node()); err != nil { // an operator takes the lock away
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
 	// Output:
-	// cleaning up
 	// another instance is at it
-	// cleaning up
+	// done
+	// stopped: another instance may be at it by now
 }
 
 // Spans and metrics by OpenTelemetry, and a line in the log for each wait that is

@@ -58,7 +58,7 @@
 //	zksync.lock.handoffs          counter, {handoff}   mode
 //	zksync.lock.queue.position    histogram, {waiter}  mode
 //	zksync.lock.hold.oldest_age   gauge, s             mode
-//	zksync.session.state          gauge, {session}     (how many are connected)
+//	zksync.session.connected      gauge, {session}     (how many are connected)
 //	zksync.session.disconnects    counter, {disconnect}
 //	zksync.cleanup.pending        gauge, {node}        (deletion not confirmed yet)
 //

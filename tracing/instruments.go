@@ -24,7 +24,7 @@ const (
 
 // maxNames bounds the number of names that are told apart, and so the memory.
 const (
-	maxNames  = 1000
+	maxNames  = 200
 	otherName = "_OTHER"
 )
 

@@ -76,7 +76,7 @@ func newMetrics(p metric.MeterProvider, version string, s *sets) *metrics {
 
 // gauges registers the instruments whose values are read when metrics are collected.
 func (ms *metrics) gauges(m metric.Meter, s *sets) {
-	state := must(m.Int64ObservableGauge("zksync.session.state", metric.WithUnit("{session}"),
+	state := must(m.Int64ObservableGauge("zksync.session.connected", metric.WithUnit("{session}"),
 		metric.WithDescription("Sessions that are connected to ZooKeeper.")))(noop.Int64ObservableGauge{})
 	pending := must(m.Int64ObservableGauge("zksync.cleanup.pending", metric.WithUnit("{node}"),
 		metric.WithDescription("Lock nodes whose deletion is not confirmed yet.")))(noop.Int64ObservableGauge{})

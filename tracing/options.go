@@ -81,7 +81,7 @@ func WithPropagator(p propagation.TextMapPropagator) Option {
 // may cut the id off its path "/orders/4711", say. If it returns "", the lock has no
 // name. Several goroutines may call fn at once.
 //
-// The metrics tell the first 1000 names apart, and call the others "_OTHER". The
+// The metrics tell the first 200 names apart, and call the others "_OTHER". The
 // default, and the meaning of nil, is no name.
 func WithLockName(fn func(a zksync.AcquireInfo) string) Option {
 	return optionFunc(func(c *config) { c.name = fn })

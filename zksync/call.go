@@ -118,6 +118,33 @@ func (m *Mutex) outcome(op string, c *call, err error) error {
 	return e
 }
 
+// whoElse completes the Peer of a refusal. If only the name of its node is known, whoElse
+// reads the node, for a third of the session timeout at most.
+func (m *Mutex) whoElse(ctx context.Context, err error) error {
+	var e *Error
+	if !errors.Is(err, ErrBusy) || !errors.As(err, &e) || e.Peer == nil || !e.Peer.Since.IsZero() {
+		return err
+	}
+	ctx, cancel := m.brief(ctx)
+	defer cancel()
+	got := make(chan content, 1)
+	go func() {
+		if data, stat, err := m.s.conn.Get(e.Peer.Node); err == nil {
+			got <- content{data, stat}
+		}
+		close(got)
+	}()
+	select {
+	case a, ok := <-got:
+		if ok {
+			e.Peer.read(a.data, a.stat)
+			e.Peer.Persistent = a.stat.EphemeralOwner == 0
+		}
+	case <-ctx.Done():
+	}
+	return err
+}
+
 // traced acquires the lock and tells the tracer of it. A panic of the tracer's
 // gives back what was granted.
 func (m *Mutex) traced(c *call) error {

@@ -2,7 +2,6 @@ package zksync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -104,7 +103,7 @@ func (s *Session) leftovers() error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &Error{Op: "close", Err: errors.Join(errs...)}
+	return &Error{Op: "close", Err: joined(errs)}
 }
 
 // linger lets the clean-up go on after Close on a client that belongs to the program. The

@@ -3,6 +3,7 @@ package zksync
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // notBusy returns the error of a TryDo whose function did not run: none for a refusal.
@@ -73,8 +74,25 @@ func join(err, cleanup error) error {
 	case cleanup == nil:
 		return err
 	}
-	return errors.Join(err, cleanup)
+	return joined{err, cleanup}
 }
+
+// joined is what errors.Join returns, with its text on one line.
+type joined []error
+
+func (j joined) Error() string {
+	texts := make([]string, len(j))
+	for i, err := range j {
+		texts[i] = err.Error()
+		if i > 0 {
+			texts[i] = strings.TrimPrefix(texts[i], "zksync: ")
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (j joined) Unwrap() []error { return j }
 
 // Do waits for the lock until ctx is done, and holds it while fn runs. fn gets the
 // handle and a context that ends with ctx, with a loss of the lock, and with

@@ -152,7 +152,7 @@ func TestReleaseInADo(t *testing.T) {
 			}
 		}
 		suite.AtRest(t, s)
-	}, suite.Smoke)
+	}, suite.Timeless, suite.Smoke)
 	suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
 		s := z.Via(t, z.Server.Dial)
 		m := zksync.NewMutex(s, z.Path(t))
@@ -169,5 +169,21 @@ func TestReleaseInADo(t *testing.T) {
 			}))
 		}
 		suite.AtRest(t, s)
+	})
+}
+
+// The error of a Do is one line, and Is all of its parts.
+func TestDosErrorIsOneLine(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		s, c, p := z.Dial(t), z.Raw(t), z.Path(t)
+		err := zksync.NewMutex(s, p).Do(suite.Context(t), func(held context.Context, h *zksync.Hold) error {
+			suite.Must(t, c.Delete(h.Node(), -1))
+			<-held.Done()
+			return errWork
+		})
+		suite.IsError(t, err, errWork, zksync.ErrLost)
+		if want := "the work failed; release " + p + ": lock lost: the lock's node was deleted"; err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
 	})
 }

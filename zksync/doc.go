@@ -39,6 +39,7 @@
 //	at most n, or n units of something         NewSemaphore
 //	several locks at once, without deadlock    NewMulti
 //	run unless another instance does           NewMutex, TryDo
+//	one of many runs, another when it fails    NewElection, Run
 //	read first, then perhaps write             NewRWMutex: write first, then
 //	                                           downgrade; it never upgrades
 //
@@ -63,7 +64,36 @@
 //   - [Mutex.As] and [WithOwner] make a lock re-entrant for one [Owner]: see
 //     Owners, below. [WithLabel] names a call for others, and does nothing else.
 //
+// A path is a semaphore's or a lock's. A Mutex and an RWMutex on one path exclude each
+// other; a Semaphore on the path of a lock fails with an error that names both kinds, and
+// so does a lock on the path of a Semaphore.
+//
 // [Path] makes a lock's path from any string, for example from an order id.
+//
+// # Leader election
+//
+// An [Election] keeps one of several programs at work, for as long as it can, and puts
+// the next one in its place when it fails. [Election.Run] is a loop around Do:
+//
+//	err := zksync.NewElection(s, "/leaders/billing").Run(ctx, func(ctx context.Context, h *zksync.Hold) error {
+//		return bill(ctx, h.Fence()) // until ctx ends: the leadership is lost, or the program ends
+//	})
+//
+// These are the rules:
+//
+//   - The function that leads returns when its context ends. If the leadership was lost
+//     or asked back ([Session.Revoke]), Run stands again, at the end of the line.
+//     Otherwise it has resigned, and Run returns what it has returned.
+//   - While the function goes on after a loss, it works beside the next leader, for
+//     which the fence is. Run does not stand again before it has returned.
+//   - To resign for good, the function returns. To resign for one term, it asks for its
+//     own leadership with Revoke.
+//   - No method tells whether this program leads: the answer could be wrong by the time
+//     that it is read. The context of the function tells.
+//   - [Election.Leader] and [Election.Observe] show who leads, to any program that may
+//     read the path. What a leader publishes of itself is its [WithIdentity].
+//   - An election is a lock: a Mutex on its path excludes it, and so does Curator's
+//     LeaderSelector. It has no owners, like a Semaphore.
 //
 // # Owners
 //
@@ -208,8 +238,18 @@
 // If no row was updated, a later holder has already written. The comparison and
 // the write must be atomic, as they are here.
 //
-// If the data is in the same ZooKeeper, it needs no fence: [Hold.Check] makes the
-// program's own transaction succeed only while the nodes of the hold exist.
+// If the data is in the same ZooKeeper, it needs no fence. [Hold.Check] returns
+// operations for the program's own transaction, which then succeeds only while the
+// nodes of the hold exist:
+//
+//	ops := append(h.Check(), &zk.SetDataRequest{Path: p, Data: d, Version: -1})
+//	res, err := s.Conn().Multi(ops...)
+//
+// ZooKeeper decides on the lock and on the write at one moment. If the lock was lost,
+// the error Is zk.ErrNoNode, the result of a check has an error, and nothing is
+// written. An error of the connection says nothing: read the data to learn whether the
+// write was made. One transaction costs what a single write costs. It protects only
+// what is written in it.
 //
 // Fences restart if the ensemble is rebuilt with empty data directories; reset the
 // stored fences then.
@@ -224,8 +264,9 @@
 //	the next goroutine of the same session takes over      0
 //	the next session in line, from the event to the grant  0
 //	a session deeper in line, when its turn comes          1
-//	TryLock, TryLockContext or TryHold, refused            1
-//	TryLock, TryLockContext or TryHold, granted            2 + 1, or 3 + 1
+//	TryLock, TryLockContext or TryDo, refused              1
+//	TryHold, refused, with the name of the holder          2
+//	a Try that is granted                                  2 + 1, or 3 + 1
 //	further readers of the session, on the same node       1 for the first, then 0
 //	a part of them given back                              1
 //	n free locks by a Multi                                1 + 1, or 1 + n + 1
@@ -239,7 +280,8 @@
 // The first two rows are those of Mutex, of both sides of RWMutex and of Semaphore, by
 // Lock, Hold and Do. A session does not list a lock's path if the number that ZooKeeper
 // gives to its node shows that nobody else has stood there since. To rely on that, it
-// watches the path from its second use on, with one read: up to 1,024 paths a session.
+// watches the path from the second use on at which nobody else stands in line, with one
+// read: up to 1,024 paths a session.
 // While other sessions use the path, too, it sends the create and the list in one write.
 // So a free lock takes one round trip. It takes two the first time after another session
 // has used the path. On a program's own client (NewSession) a path is always listed, after
@@ -259,8 +301,9 @@
 //     the quorum agrees on it, and the servers write it to their logs.
 //   - The first hand-over on a node costs one read. After the 16th in a row
 //     ([WithHandoff]) the session lists the path. If somebody else waits, the
-//     session goes to the end of the line. Otherwise it goes on, and lists the
-//     path again after T/6 at the latest.
+//     session gives the lock away and goes to the end of the line in one
+//     transaction. Otherwise it goes on, and lists the path again after T/6 at
+//     the latest.
 //   - With [WithLinger] the first Unlock of a lock that nobody waited for costs two
 //     reads. After that Lock and Unlock cost nothing until somebody else comes, apart
 //     from one list every T/6 and one transaction every T/2 while the lock is in use.
@@ -278,6 +321,9 @@
 //     is true of Lock after T/2.
 //   - If the same session already holds the lock, a Try is refused without a
 //     request.
+//   - [Election.Leader] costs a list and a read. A loop over [Election.Observe] has one
+//     watch. A new leader costs it an event, a list and a read; what happens behind the
+//     leader costs it nothing. One read every T checks the watch.
 //
 // Releasing a lock wakes one waiting session and, within it, one goroutine.
 // Releasing a write lock wakes all readers that may enter. Releasing permits wakes
@@ -458,7 +504,9 @@
 //   - SIGTERM: call [Session.Shutdown] with a deadline that leaves 5 s of
 //     terminationGracePeriodSeconds, then [Session.Close]. Shutdown refuses new
 //     waits and lets holders finish. Close releases the locks that are left. A
-//     process that ends without Close blocks its locks for T.
+//     process that ends without Close blocks its locks for T. A leader is told by the
+//     context of Run, from signal.NotifyContext: the example of [Election] is a worker
+//     with replicas. Shutdown does not tell it.
 //   - Readiness: call [Session.Ping] with a timeout. Don't use it for liveness: a
 //     restart does not bring ZooKeeper back, and it loses holds that would have
 //     survived a short outage.
@@ -474,6 +522,8 @@
 //	                                                                   WriteLock
 //	NewSemaphore     semaphore.Weighted  InterProcessSemaphoreV2 (1)   Semaphore (1) -
 //	NewMulti         -                   InterProcessMultiLock         -             -
+//	NewElection      -                   LeaderSelector,               Election      concurrency.Election
+//	                                     LeaderLatch (1)
 //	LockContext      -                   acquire(time, unit)           acquire       Lock
 //	TryLock, TryDo   TryLock             acquire(0, unit)              acquire       TryLock
 //	Hold.Context     -                   ConnectionStateListener       add_listener  Session.Done
@@ -514,6 +564,14 @@
 //     re-entrant, and any thread may release it. Its nodes stand below the
 //     children locks and leases (2.3 or later), which a Mutex ignores. So move
 //     all programs that use the lock at once.
+//   - LeaderSelector: [Election], on the same path, with the same nodes. takeLeadership
+//     is the function of Run, and autoRequeue after a loss is the rule. To lead again
+//     after it has resigned, a program calls Run again. interruptLeadership is
+//     Session.Revoke with [WithCancelOnRevoke]; getLeader is Leader. In Java, the id
+//     of one of our candidates is its node's data: JSON, with the identity as "id".
+//   - LeaderLatch: Election, on a path of its own, because the latch's nodes are no
+//     lock's. hasLeadership() is the context of Run's function, isLeader() and
+//     notLeader() its begin and its end, close() the end of Run's context.
 //   - acquire(): Lock. acquire(time, unit): LockContext with a timeout.
 //     release(): UnlockContext.
 //   - RetryPolicy: none. A call tries again, through disconnects and session
@@ -527,7 +585,8 @@
 //   - ConnectionStateListener, LOST: the context of a Hold. SUSPENDED alone is
 //     no loss.
 //   - makeRevocable, Revoker.attemptRevoke: [Hold.Revoked].
-//   - CuratorFramework with a namespace: [WithChroot].
+//   - A connect string, with its chroot: an element of the servers of [Dial].
+//     CuratorFramework with a namespace: [WithChroot].
 //
 // # Coming from kazoo
 //
@@ -537,6 +596,8 @@
 //     LockContext with a timeout, which bounds the whole call.
 //   - with lock: Do.
 //   - KazooState.LOST: the context of a Hold.
+//   - client.Election(path).run(f): Run, [WithKazooName]. cancel(): the end of Run's
+//     context.
 //
 // # Coming from etcd
 //
@@ -549,6 +610,18 @@
 //   - Header().Revision: Fence(). IsOwner() in a transaction: Hold.Check.
 //   - Session.Done(): the context of a Hold.
 //   - Key(): Node().
+//   - NewElection(s, pfx), Campaign, Resign: [Election.Run], whose function begins and
+//     returns. Leader, Observe: the same. Proclaim: WithIdentity; Rev: Fence.
+//
+// # Coming from client-go's leader election
+//
+//   - RunOrDie: [Election.Run]. OnStartedLeading is its function, whose context ends with
+//     the leadership. OnStoppedLeading comes after that has returned, not while it runs.
+//     A program that loses its leadership need not exit: Run stands again.
+//   - OnNewLeader: [Election.Observe]. GetLeader: Leader. IsLeader has no counterpart.
+//   - LeaseDuration: the session timeout, [WithSessionTimeout]. RenewDeadline: half of it.
+//     RetryPeriod: none, the wait is a line. ReleaseOnCancel is the rule.
+//   - Identity: WithIdentity. leaderTransitions: none; Fence grows as it does.
 //
 // # Coming from redsync
 //

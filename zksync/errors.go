@@ -1,12 +1,17 @@
 package zksync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/zksync/internal/conn"
 )
 
 // The errors of this package. Methods return them wrapped in an [*Error], which
@@ -44,7 +49,8 @@ var (
 	ErrRevoked = errors.New("zksync: lock asked back")
 
 	// ErrNoAuth is returned when an access list refuses a request: the session's
-	// credentials (WithAuth) don't have the permission. It Is zk.ErrNoAuth, too.
+	// credentials (WithAuth) don't have the permission. It Is zk.ErrNoAuth, too. The text
+	// of the *Error names the operation and the path in ZooKeeper that was refused.
 	ErrNoAuth = fmt.Errorf("zksync: no permission: %w", zk.ErrNoAuth)
 
 	// ErrSequenceExhausted is returned when the sequence numbers below the
@@ -54,22 +60,37 @@ var (
 	// growing.
 	ErrSequenceExhausted = errors.New("zksync: sequence numbers of the path are exhausted")
 
+	// ErrNoLeader is returned by Election.Leader when nobody stands for the election.
+	ErrNoLeader = errors.New("zksync: no leader")
+
 	// ErrInvalidPath is returned for a path that ZooKeeper would refuse, for
 	// "/" and for anything under "/zookeeper".
 	ErrInvalidPath = errors.New("zksync: invalid path")
 )
 
 // refusal returns err, or if that is the client's refusal of an access list, an error that
-// Is ErrNoAuth as well.
+// Is ErrNoAuth as well and says what was refused.
 func refusal(err error) error {
+	var what *conn.RefusalError
 	switch {
 	case !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, ErrNoAuth):
 		return err
 	case err == error(zk.ErrNoAuth):
 		return ErrNoAuth
+	case errors.As(err, &what):
+		return &refused{*what}
 	}
 	return fmt.Errorf("%w: %w", ErrNoAuth, err)
 }
+
+// refused is ErrNoAuth with the operation and the path that an access list refuses.
+type refused struct{ what conn.RefusalError }
+
+func (e *refused) Error() string {
+	return fmt.Sprintf("zksync: no permission to %s %s", e.what.Op, e.what.Path)
+}
+
+func (e *refused) Unwrap() error { return ErrNoAuth }
 
 // errClientClosed is ErrClosed on a client of the program's.
 var errClientClosed = fmt.Errorf("%w: the program has closed its ZooKeeper client", ErrClosed)
@@ -112,23 +133,26 @@ type Error struct {
 	// enough to know.
 	Position int
 
-	// Peer describes whom the call was refused or waited behind when it failed, as far
-	// as the session knew that without a request; else it is nil. Of a call that does
-	// not wait (TryHold, say) it may have no more than what the node's name shows, and
-	// the Session if that is the call's own (Local). Peer.Position is Position.
+	// Peer describes whom the call was refused or waited behind when it failed; nil if
+	// that is not known. A TryHold that is refused by another session's node reads that
+	// node. If the node is gone by then, or if there is no answer, the Peer has what the
+	// node's name shows; so it has for a call for permits that was not the first in line.
+	// Peer.Position is Position.
 	Peer *Peer
 
 	Err error // why
 }
 
-// Error returns the operation, the lock, the position in line and the reason.
+// Error returns the operation, the lock or else the node, the position in line, the reason,
+// and the identity of the Peer. That identity is whatever the other program calls itself:
+// it is quoted, and cut after 128 bytes.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("zksync: ")
 	b.WriteString(e.Op)
-	if e.Path != "" {
+	if lock := cmp.Or(e.Path, e.Node); lock != "" {
 		b.WriteByte(' ')
-		b.WriteString(e.Path)
+		b.WriteString(lock)
 	}
 	if e.Position > 0 {
 		fmt.Fprintf(&b, " (place %d in line)", e.Position)
@@ -137,7 +161,25 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 		b.WriteString(strings.TrimPrefix(e.Err.Error(), "zksync: "))
 	}
+	if e.Peer != nil {
+		b.WriteString(" (")
+		e.Peer.describe(&b)
+		b.WriteByte(')')
+	}
 	return b.String()
+}
+
+// maxShown bounds a text of another program in an error, in bytes.
+const maxShown = 128
+
+// describe writes who the peer is, and since when it stands in line.
+func (p *Peer) describe(b *strings.Builder) {
+	who := cmp.Or(p.Identity, path.Base(p.Node))
+	fmt.Fprintf(b, "behind %q", who[:min(len(who), maxShown)])
+	if !p.Since.IsZero() {
+		b.WriteString(", in line since ")
+		b.WriteString(p.Since.UTC().Format(time.RFC3339))
+	}
 }
 
 // Unwrap returns the reason, so that errors.Is and errors.As see it.
@@ -149,7 +191,7 @@ func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceede
 // ErrorType returns the kind of failure as one word of a closed list, which may
 // label a metric: session_expired, connection_closed, no_auth, deadline_exceeded,
 // canceled, closed, busy, deadlock, revoked, limit_mismatch, lost,
-// sequence_exhausted, invalid_path, request_too_large, or _OTHER.
+// sequence_exhausted, invalid_path, no_leader, request_too_large, or _OTHER.
 func (e *Error) ErrorType() string {
 	if size := (*SizeError)(nil); errors.As(e.Err, &size) {
 		return "request_too_large"
@@ -176,6 +218,7 @@ var errorTypes = []struct {
 	{ErrLimitMismatch, "limit_mismatch"},
 	{ErrSequenceExhausted, "sequence_exhausted"},
 	{ErrInvalidPath, "invalid_path"},
+	{ErrNoLeader, "no_leader"},
 	{context.DeadlineExceeded, "deadline_exceeded"},
 	{context.Canceled, "canceled"},
 	{zk.ErrSessionExpired, "session_expired"},

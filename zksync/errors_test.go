@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +49,27 @@ func TestErrorNamesThePeer(t *testing.T) {
 			}
 			suite.Must(t, h.Release(suite.Context(t)))
 		}
+	}, suite.Timeless)
+}
+
+// A refused call knows that the node before it may be a waiter's.
+func TestErrorOfATryBehindAWaiter(t *testing.T) {
+	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
+		holder, waiter, s := z.Dial(t), z.Dial(t, zksync.WithIdentity("waiter")), z.Dial(t)
+		p := z.Path(t)
+		h, err := zksync.NewMutex(holder, p).Hold(suite.Context(t))
+		suite.Must(t, err)
+		end := suite.Async(func() error { return zksync.NewMutex(waiter, p).LockContext(suite.BrieflyFor(t, 5*time.Second)) })
+		suite.Eventually(t, "the waiter stands in line", func() bool {
+			q, err := s.Inspect(suite.Context(t), p)
+			return err == nil && len(q.Nodes) == 2
+		})
+		_, err = zksync.NewMutex(s, p).TryHold(suite.Context(t))
+		if e := suite.IsError(t, err, zksync.ErrBusy); e.Position != 2 || e.Peer == nil || e.Peer.Position != 2 || e.Peer.Identity != "waiter" {
+			t.Errorf("%v, %+v", e, e.Peer)
+		}
+		suite.IsError(t, suite.Receive(t, end), context.DeadlineExceeded)
+		suite.Must(t, h.Release(suite.Context(t)))
 	}, suite.Timeless)
 }
 
@@ -97,11 +120,10 @@ func TestErrorNamesThePeerNextDoor(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// A call that does not wait reads no more than the line, so it knows only the node's name,
-// and whether the node is of its own session.
+// A handle that is refused costs one more read, which tells who is in the way.
 func TestErrorNamesThePeerOfARefusal(t *testing.T) {
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
-		ctx, holder, s := suite.Context(t), z.Dial(t), z.Dial(t)
+		ctx, holder, s := suite.Context(t), z.Dial(t, zksync.WithIdentity("pod-3")), z.Dial(t)
 		p, q := z.Path(t), z.Path(t)
 		h, err := zksync.NewMulti(zksync.NewMutex(holder, p), zksync.NewMutex(holder, q)).Hold(ctx)
 		suite.Must(t, err)
@@ -114,14 +136,18 @@ func TestErrorNamesThePeerOfARefusal(t *testing.T) {
 			} {
 				_, err := l.TryHold(ctx)
 				e := suite.IsError(t, err, zksync.ErrBusy)
+				if e.Peer == nil || e.Peer.Since.IsZero() {
+					t.Fatalf("%s: %+v", name, e.Peer)
+				}
 				want := zksync.Peer{LockNode: zksync.LockNode{
 					Node: h.Node(), Mode: zksync.ModeMutex, Form: zksync.FormZKSync, Sequence: seq,
-				}, Position: e.Position}
-				if s == holder { // the node's GUID shows that without a request
-					want.Local, want.Session = true, s.ID()
-				}
-				if e.Peer == nil || *e.Peer != want {
+					Identity: "pod-3", Host: e.Peer.Host, PID: os.Getpid(), Session: holder.ID(), Since: e.Peer.Since, Fence: h.Fence(),
+				}, Position: e.Position, Local: s == holder}
+				if *e.Peer != want {
 					t.Errorf("%s: %+v, want %+v", name, e.Peer, want)
+				}
+				if text := `lock held by another (behind "pod-3", in line since ` + want.Since.UTC().Format(time.RFC3339) + ")"; !strings.Contains(e.Error(), text) {
+					t.Errorf("%s: %v", name, e)
 				}
 			}
 		}
@@ -207,4 +233,85 @@ func TestNoAuth(t *testing.T) {
 			t.Error("every error is one")
 		}
 	}, suite.Smoke)
+}
+
+// A refusal whose node is gone when it is read, or can't be read, is still one, with what
+// the name of the node shows.
+func TestARefusalBehindAnUnreadableNode(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		p := z.Path(t)
+		suite.MakePath(t, z.Raw(t), p)
+		holder := zksync.NewMutex(z.Dial(t, digest("a")), p, zksync.WithACL(may("a", zk.PermAll)...))
+		h, err := holder.Hold(suite.Context(t))
+		suite.Must(t, err)
+		_, err = zksync.NewMutex(z.Dial(t), p).TryHold(suite.Context(t))
+		e := suite.IsError(t, err, zksync.ErrBusy)
+		if e.Peer == nil || e.Peer.Node != h.Node() || e.Peer.Identity != "" || !e.Peer.Since.IsZero() {
+			t.Errorf("%+v", e.Peer)
+		}
+		if want := "lock held by another (behind \"" + path.Base(h.Node()) + "\")"; !strings.HasSuffix(e.Error(), want) {
+			t.Errorf("%v, want %s", e, want)
+		}
+		suite.Must(t, h.Release(suite.Context(t)))
+	})
+}
+
+// What another program calls itself can't disturb a terminal or fill a log.
+func TestErrorQuotesThePeer(t *testing.T) {
+	e := &zksync.Error{Op: "lock", Path: "/x", Err: zksync.ErrBusy, Peer: &zksync.Peer{LockNode: zksync.LockNode{
+		Identity: "a\n\x1b[31m" + strings.Repeat("b", 1000)}}}
+	if text := e.Error(); strings.ContainsAny(text, "\n\x1b") || len(text) > 250 || !strings.HasPrefix(text, "zksync: lock /x: lock held by another (behind \"a\\n") {
+		t.Error(text)
+	}
+}
+
+// A refused permission is named with the operation and the path, and with no place in line
+// where there was none.
+func TestErrorNamesTheRefusedPermission(t *testing.T) {
+	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
+		ctx, admin, top := suite.Context(t), z.Raw(t), z.Path(t)
+		suite.MakePath(t, admin, top)
+		s := z.Dial(t)
+		anyone := func(perms int32) []zk.ACL { return append(zk.WorldACL(perms), may("admin", zk.PermAll)...) }
+		for name, tt := range map[string]struct {
+			perms int32
+			want  string
+		}{
+			"create": {zk.PermRead | zk.PermDelete, "no permission to create a node below "},
+			"list":   {zk.PermCreate | zk.PermDelete, "no permission to list "},
+		} {
+			p := top + "/" + name
+			_, err := admin.Create(p, nil, 0, anyone(tt.perms))
+			suite.Must(t, err)
+			for how, call := range map[string]func(zksync.Locker) error{
+				"LockContext": func(l zksync.Locker) error { return l.LockContext(ctx) },
+				"TryHold":     func(l zksync.Locker) error { _, err := l.TryHold(ctx); return err },
+				"Multi": func(l zksync.Locker) error {
+					return zksync.NewMulti(l, zksync.NewMutex(s, p+"-free")).LockContext(ctx)
+				},
+			} {
+				err := call(zksync.NewMutex(s, p))
+				e := suite.IsError(t, err, zksync.ErrNoAuth, zk.ErrNoAuth)
+				if !strings.Contains(e.Error(), ": "+tt.want+p) || name == "create" && strings.Contains(e.Error(), "in line") {
+					t.Errorf("%s, %s: %v", name, how, e)
+				}
+			}
+			suite.AtRest(t, s)
+		}
+	})
+}
+
+// Errors about a node name it.
+func TestErrorsOfBreakAndRevokeNameTheNode(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		s, node := z.Dial(t), z.Path(t)+"/_c_00000000-0000-0000-0000-000000000000-lock-0000000001"
+		for op, err := range map[string]error{"break": s.Break(suite.Context(t), node), "revoke": s.Revoke(suite.Context(t), node)} {
+			if e := suite.IsError(t, err, zk.ErrNoNode); e.Error() != "zksync: "+op+" "+node+": zk: node does not exist" {
+				t.Error(e)
+			}
+		}
+		if e := suite.IsError(t, s.Break(suite.Context(t), "/etc/passwd")); e.Error() != "zksync: break /etc/passwd: not the path of a lock node" {
+			t.Error(e)
+		}
+	})
 }

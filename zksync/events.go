@@ -2,7 +2,6 @@ package zksync
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -143,12 +142,4 @@ func (s *Session) caught() {
 	if p := recover(); p != nil {
 		s.logger().Error("zksync: panic in a tracer's function", "panic", p)
 	}
-}
-
-// logger returns the logger for what must always be logged.
-func (s *Session) logger() *slog.Logger {
-	if s.cfg.logger != nil {
-		return s.cfg.logger
-	}
-	return slog.Default()
 }

@@ -47,7 +47,7 @@ func ExampleError() {
 
 	err = edit("/pages/home", func(*zksync.Hold) error {
 		err := edit("/pages/home", nil) // another request, meanwhile
-		fmt.Println(status(err), err)
+		fmt.Println(status(err), errors.Is(err, zksync.ErrBusy))
 		return nil
 	})
 	fmt.Println(status(err), err)
@@ -58,7 +58,7 @@ func ExampleError() {
 	err = edit("/pages/home", func(h *zksync.Hold) error { return s.Break(ctx, h.Node()) })
 	fmt.Println(status(err), zksync.LossReason(err))
 	// Output:
-	// 409 zksync: try /pages/home: lock held by another
+	// 409 true
 	// 200 <nil>
 	// 400
 	// 503 node_deleted

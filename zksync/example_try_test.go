@@ -56,17 +56,19 @@ func ExampleError_peer() {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	err = zksync.NewMutex(s, "/locks/invoices").LockContext(ctx)
-	fmt.Println(err)
-	if e := (*zksync.Error)(nil); errors.As(err, &e) && e.Peer != nil {
-		fmt.Println("behind", e.Peer.Identity)
+	if e := (*zksync.Error)(nil); errors.As(err, &e) && e.Peer != nil { // e.Error() names it, too
+		fmt.Println(e.Err)
+		fmt.Println("place", e.Position, "behind", e.Peer.Identity)
+		fmt.Println("since some seconds:", time.Since(e.Peer.Since) < time.Minute)
 	}
 	// Output:
-	// zksync: lock /locks/invoices (place 1 in line): context deadline exceeded
-	// behind billing-7d9c5b9c6f-abcde
+	// context deadline exceeded
+	// place 1 behind billing-7d9c5b9c6f-abcde
+	// since some seconds: true
 }
 
 // Data in ZooKeeper that only the holder of a lock may write: the write and the proof that
-// the lock is held are one transaction.
+// the lock is held are one transaction, so that the write of a late holder changes nothing.
 func ExampleHold_Check() {
 	ctx := context.Background()
 	s, err := zksync.Dial(ctx, exampleServers())
@@ -74,27 +76,35 @@ func ExampleHold_Check() {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	conn := s.Conn()
-	if _, err := conn.Create("/leader", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := s.Conn().Create("/primary", []byte("nobody"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		log.Fatal(err)
 	}
+	write := func(h *zksync.Hold, text string) error {
+		checks := h.Check()
+		res, err := s.Conn().Multi(append(checks, &zk.SetDataRequest{Path: "/primary", Data: []byte(text), Version: -1})...)
+		for i := range min(len(checks), len(res)) {
+			if errors.Is(res[i].Error, zk.ErrNoNode) { // a check has failed, and not the write
+				return fmt.Errorf("not written: %w", zksync.ErrLost)
+			}
+		}
+		return err // of the connection: the write may have been made
+	}
 
-	h, err := zksync.NewMutex(s, "/locks/leader").Hold(ctx)
+	h, err := zksync.NewMutex(s, "/locks/primary").Hold(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	set := &zk.SetDataRequest{Path: "/leader", Data: []byte("web-1"), Version: -1}
-	_, err = conn.Multi(append(h.Check(), set)...)
-	fmt.Println("while held:", err)
-
-	if err := h.Release(ctx); err != nil {
+	fmt.Println(write(h, "web-1"))
+	if err := s.Break(ctx, h.Node()); err != nil { // an operator takes the lock away
 		log.Fatal(err)
 	}
-	_, err = conn.Multi(append(h.Check(), set)...)
-	fmt.Println("after the release:", err)
+	fmt.Println(write(h, "web-1, again"))
+	data, _, err := s.Conn().Get("/primary")
+	fmt.Println(string(data), err)
 	// Output:
-	// while held: <nil>
-	// after the release: zk: node does not exist
+	// <nil>
+	// not written: zksync: lock lost
+	// web-1 <nil>
 }
 
 // The usual way to use a handle: the work's context ends with the lock, and may be used

@@ -36,7 +36,7 @@ func TestHoldKeepsNoContexts(t *testing.T) {
 	suite.EachInTurn(t, func(t *testing.T, z *suite.Ground) {
 		const n = 20_000
 		ctx := suite.Context(t)
-		s := z.Dial(t)
+		s := z.Dial(t, zksync.WithSessionTimeout(time.Minute)) // so much garbage may stop a busy machine
 		h, err := zksync.NewMutex(s, z.Path(t)).Hold(ctx)
 		suite.Must(t, err)
 		root, cancel := context.WithCancel(context.Background())

@@ -108,12 +108,12 @@ func TestUnreadableHoldHidesNoOther(t *testing.T) {
 		const n = 40
 		const timeout = 3 * suite.SessionTimeout // a probe that waits for a busy machine must not end the connection
 		ctx, root, raw := suite.Context(t), z.Path(t), z.Raw(t)
-		p, s := z.Behind(t, zksync.WithSessionTimeout(timeout))
-		p.SetHook(func(f ensemble.Frame) ensemble.Action {
-			if f.Op == "notify" {
-				return ensemble.Drop
+		w, s := z.Tapped(t, zksync.WithSessionTimeout(timeout))
+		w.On(func(f suite.TapFrame) suite.TapAct {
+			if kind, _ := f.Event(); kind != 0 {
+				return suite.TapDrop
 			}
-			return ensemble.Pass
+			return suite.TapPass
 		})
 		multi, err := zksync.NewMulti(zksync.NewMutex(s, root+"/a"), zksync.NewMutex(s, root+"/b")).Hold(ctx)
 		suite.Must(t, err)
@@ -140,5 +140,5 @@ func TestUnreadableHoldHidesNoOther(t *testing.T) {
 		if st := s.Stats(); st.Held != n || st.Losses != 2 || st.Disconnects != 0 {
 			t.Errorf("%+v", st)
 		}
-	})
+	}, suite.Timeless)
 }

@@ -1,6 +1,7 @@
 package zksync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ type Queue struct {
 
 // LockNode is one node in line. The texts come from the program that made the node:
 // don't trust them. A call on a Mutex with WithKazooName has two nodes; the second one
-// shows as BlockedBy the first. It is a plain value; unknown fields are zero.
+// shows as BlockedBy the first. Of a node that the session may not read, only what its name
+// says is known, and the texts are missing: Since is zero then if the servers refuse that,
+// too (from ZooKeeper 3.8.4 on). It is a plain value; unknown fields are zero.
 type LockNode struct {
 	Node     string // its full path, as Session.Break and Revoke take it
 	Mode     Mode   // ModeMutex, ModeWrite, ModeRead or ModePermit
@@ -42,7 +45,7 @@ type LockNode struct {
 	Held      bool   // it is this node's turn
 	BlockedBy string // else the full path of the node it waits for, or of the last before it that matters
 
-	Identity    string // WithIdentity
+	Identity    string // WithIdentity; of Curator's and kazoo's nodes the data, if it is a short text
 	Host        string
 	PID         int
 	OwnerID     string
@@ -86,9 +89,12 @@ func (n *LockNode) read(data []byte, stat *zk.Stat) {
 
 // publishes takes over whom the data of the node names.
 func (n *LockNode) publishes(data []byte) {
-	if i, ok := znode.DecodeInfo(data); ok {
+	switch i, ours := znode.DecodeInfo(data); {
+	case ours:
 		n.Identity, n.Host, n.PID = i.Identity, i.Host, i.PID
 		n.OwnerID, n.OwnerName, n.TraceParent = i.OwnerID, i.OwnerName, i.TraceParent
+	case n.Form == FormCurator, n.Form == FormKazoo:
+		n.Identity = znode.Label(data)
 	}
 }
 
@@ -106,7 +112,7 @@ func (s *Session) Inspect(ctx context.Context, path string) (Queue, error) {
 	q := Queue{Path: path}
 	full, err := s.fullPath(path)
 	if err == nil {
-		q.Nodes, q.Other, err = s.inspect(ctx, full)
+		q.Nodes, q.Other, err = s.inspect(ctx, make(gate, atOnce), full)
 	}
 	if err == nil {
 		q.Suspects, err = s.suspects(ctx, full, q.Other)
@@ -115,6 +121,15 @@ func (s *Session) Inspect(ctx context.Context, path string) (Queue, error) {
 		return Queue{}, &Error{Op: "inspect", Path: path, Err: err}
 	}
 	return q, nil
+}
+
+// fullRoot does the same as fullPath for a path below which queues are looked for. "/" is
+// all that the session can lock.
+func (s *Session) fullRoot(root string) (string, error) {
+	if root == "/" {
+		return cmp.Or(s.cfg.chroot, "/"), nil
+	}
+	return s.fullPath(root)
 }
 
 func (s *Session) fullPath(path string) (string, error) {
@@ -127,7 +142,8 @@ func (s *Session) fullPath(path string) (string, error) {
 	return full, nil
 }
 
-// ask repeats a request that changes nothing until it is answered.
+// ask repeats a request that changes nothing until it is answered. If ctx ends first, the
+// request may go on: it must not write what the caller reads. See answered.
 func (s *Session) ask(ctx context.Context, f func() error) error {
 	ctx, done := s.during(ctx)
 	defer done()
@@ -150,11 +166,27 @@ func (s *Session) ask(ctx context.Context, f func() error) error {
 	}
 }
 
-func (s *Session) inspect(ctx context.Context, full string) (nodes []LockNode, other []string, err error) {
-	var names []string
-	err = s.ask(ctx, func() (err error) {
-		names, _, err = s.conn.Children(full)
+// answered is ask for a request with a result. If ctx ends first, the result is dropped.
+func answered[T any](ctx context.Context, s *Session, request func() (T, error)) (T, error) {
+	results := make(chan T, 1)
+	err := s.ask(ctx, func() error {
+		r, err := request()
+		if err == nil {
+			results <- r
+		}
 		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return <-results, nil
+}
+
+func (s *Session) inspect(ctx context.Context, g gate, full string) (nodes []LockNode, other []string, err error) {
+	names, err := answered(ctx, s, func() ([]string, error) {
+		names, _, err := s.conn.Children(full)
+		return names, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil, nil
@@ -170,16 +202,16 @@ func (s *Session) inspect(ctx context.Context, full string) (nodes []LockNode, o
 			other = append(other, n)
 		}
 	}
-	nodes, err = s.read(ctx, full, line)
+	nodes, err = s.read(ctx, g, full, line)
 	return nodes, other, err
 }
 
 // read reads the nodes of a line, and fills in which node waits for which. It changes
 // line.
-func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]LockNode, error) {
+func (s *Session) read(ctx context.Context, g gate, full string, line []znode.Name) ([]LockNode, error) {
 	znode.Sort(line)
 	nodes := make([]LockNode, len(line))
-	errs := forEach(len(line), func(i int) (err error) {
+	errs := forEach(g, len(line), func(i int) (err error) {
 		nodes[i], err = s.node(ctx, full, line[i])
 		return err
 	})
@@ -204,15 +236,17 @@ func (s *Session) read(ctx context.Context, full string, line []znode.Name) ([]L
 	return nodes, nil
 }
 
-// forEach calls f with the numbers below n, atOnce of them at a time.
-func forEach(n int, f func(i int) error) []error {
+// gate bounds what goes on at one time to its capacity.
+type gate chan struct{}
+
+// forEach calls f with the numbers below n, as many of them at a time as g lets in.
+func forEach(g gate, n int, f func(i int) error) []error {
 	errs := make([]error, n)
-	gate := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	for i := range n {
-		gate <- struct{}{}
+		g <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-gate }()
+			defer func() { <-g }()
 			errs[i] = f(i)
 		})
 	}
@@ -222,30 +256,36 @@ func forEach(n int, f func(i int) error) []error {
 
 func (s *Session) node(ctx context.Context, full string, name znode.Name) (LockNode, error) {
 	n := newLockNode(path.Join(full, name.Raw), name)
-	data, stat, err := s.look(ctx, n.Node)
-	if err != nil {
+	c, err := s.look(ctx, n.Node)
+	switch {
+	case errors.Is(err, zk.ErrNoAuth):
+		return n, nil // the name says enough for the order
+	case err != nil:
 		return LockNode{}, err
 	}
-	n.read(data, stat)
+	n.read(c.data, c.stat)
 	return n, nil
 }
 
-// look reads a node, without its data if the session may not read that.
-func (s *Session) look(ctx context.Context, node string) (data []byte, stat *zk.Stat, err error) {
-	err = s.ask(ctx, func() (err error) {
-		data, stat, err = s.conn.Get(node)
-		return err
+type content struct {
+	data []byte
+	stat *zk.Stat
+}
+
+// look reads a node, without its data if the session may not read that. From ZooKeeper
+// 3.8.4 and 3.9.2 on, the session may then not read its Stat either.
+func (s *Session) look(ctx context.Context, node string) (content, error) {
+	c, err := answered(ctx, s, func() (c content, err error) {
+		c.data, c.stat, err = s.conn.Get(node)
+		return c, err
 	})
-	if errors.Is(err, zk.ErrNoAuth) {
-		err = s.ask(ctx, func() (err error) {
-			stat, _, err = s.conn.Stat(node)
-			return err
-		})
+	if !errors.Is(err, zk.ErrNoAuth) {
+		return c, err
 	}
-	if err != nil {
-		return nil, nil, err // an abandoned call may still write to both
-	}
-	return data, stat, nil
+	return answered(ctx, s, func() (c content, err error) {
+		c.stat, _, err = s.conn.Stat(node)
+		return c, err
+	})
 }
 
 func modeOf(k znode.Kind) Mode {

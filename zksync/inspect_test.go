@@ -26,7 +26,7 @@ func TestInspect(t *testing.T) {
 		const sequential = zk.FlagEphemeral | zk.FlagSequence
 		suite.Plant(t, raw, p+"/_c_6b3b7b1c-4a53-4c4f-8a2f-2f0f5a3c8f10-__READ__", "10.0.0.7", sequential)
 		suite.Plant(t, raw, p+"/6b3b7b1c4a534c4f8a2f2f0f5a3c8f11__rlock__", "py", sequential)
-		suite.Plant(t, raw, p+"/_c_6b3b7b1c4a534c4f8a2f2f0f5a3c8f12-lock-", "", sequential)
+		suite.Plant(t, raw, p+"/_c_6b3b7b1c4a534c4f8a2f2f0f5a3c8f12-lock-", "go", sequential)
 		waits := suite.Async(func() error { return rw.RLockContext(ctx) })
 		suite.InLine(t, raw, p, 5)
 		suite.Plant(t, raw, p+"/junk", "", 0)
@@ -41,16 +41,17 @@ func TestInspect(t *testing.T) {
 			form      zksync.Form
 			held      bool
 			blockedBy int
+			identity  string
 		}{
-			{zksync.ModeWrite, zksync.FormZKSync, true, 0},
-			{zksync.ModeRead, zksync.FormCurator, false, 0},
-			{zksync.ModeRead, zksync.FormKazoo, false, 0},
-			{zksync.ModeMutex, zksync.FormZKLock, false, 2},
-			{zksync.ModeRead, zksync.FormZKSync, false, 3},
+			{zksync.ModeWrite, zksync.FormZKSync, true, 0, "till-1"},
+			{zksync.ModeRead, zksync.FormCurator, false, 0, "10.0.0.7"},
+			{zksync.ModeRead, zksync.FormKazoo, false, 0, "py"},
+			{zksync.ModeMutex, zksync.FormZKLock, false, 2, ""},
+			{zksync.ModeRead, zksync.FormZKSync, false, 3, "till-1"},
 		}
 		for i, want := range want {
 			n := q.Nodes[i]
-			if n.Mode != want.mode || n.Form != want.form || n.Held != want.held || n.Sequence != int64(i) ||
+			if n.Mode != want.mode || n.Form != want.form || n.Held != want.held || n.Sequence != int64(i) || n.Identity != want.identity ||
 				!n.Held && n.BlockedBy != q.Nodes[want.blockedBy].Node || n.Since.IsZero() || n.Session == 0 || path.Dir(n.Node) != p {
 				t.Errorf("node %d: %+v, want %+v", i, n, want)
 			}

@@ -39,7 +39,7 @@ type Locker interface {
 
 	// TryLock takes the lock if it is free now, and reports whether it did. It
 	// returns false while disconnected and after a third of the session timeout
-	// without an answer. It may return false for a lock that was released a
+	// without an answer, and logs each reason but that somebody else has the lock. It may return false for a lock that was released a
 	// moment ago.
 	TryLock() bool
 

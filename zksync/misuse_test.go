@@ -18,6 +18,7 @@ func TestZeroValuesPanic(t *testing.T) {
 		"zksync: use of zero Mutex":     {new(zksync.Mutex), (*zksync.Mutex)(nil)},
 		"zksync: use of zero RWMutex":   {new(zksync.RWMutex), (*zksync.RWMutex)(nil)},
 		"zksync: use of zero Multi":     {new(zksync.Multi), (*zksync.Multi)(nil)},
+		"zksync: use of zero Election":  {new(zksync.Election), (*zksync.Election)(nil)},
 		"zksync: use of zero Semaphore": {new(zksync.Semaphore), (*zksync.Semaphore)(nil)},
 	} {
 		for _, value := range values {
@@ -37,6 +38,7 @@ func TestZeroValuesPanic(t *testing.T) {
 	for name, f := range map[string]func(s *zksync.Session){
 		"NewMutex":     func(s *zksync.Session) { zksync.NewMutex(s, "/a") },
 		"NewRWMutex":   func(s *zksync.Session) { zksync.NewRWMutex(s, "/a") },
+		"NewElection":  func(s *zksync.Session) { zksync.NewElection(s, "/a") },
 		"NewSemaphore": func(s *zksync.Session) { zksync.NewSemaphore(s, "/a", 1) },
 	} {
 		if got := suite.PanicOf(func() { f(new(zksync.Session)) }); got != "zksync: use of zero Session" {

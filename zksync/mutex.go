@@ -130,15 +130,15 @@ func (m *Mutex) brief(ctx context.Context) (context.Context, context.CancelFunc)
 
 // TryLock takes the lock if nobody holds it or waits for it, and reports whether it
 // did. It returns false also while disconnected, after a third of the session timeout
-// without an answer, and on every error; it may return false for a lock that was
-// released a moment ago. A node that it has made is deleted then, in the background
+// without an answer, and on every error, which is logged (WithLogger) unless somebody else
+// has the lock. It may return false for a lock that was released a moment ago. A node that it has made is deleted then, in the background
 // if need be.
 func (m *Mutex) TryLock() bool { return m.again() || m.tryLock(context.Background()) }
 
 func (m *Mutex) tryLock(ctx context.Context) bool {
 	ctx, cancel := m.brief(ctx)
 	defer cancel()
-	return m.acquire(ctx, "try", (&call{now: true}).tries()) == nil
+	return m.s.tried(m.acquire(ctx, "try", (&call{now: true}).tries()))
 }
 
 // LockContext waits until it holds the lock, or until ctx is done: then the error Is
@@ -150,8 +150,9 @@ func (m *Mutex) tryLock(ctx context.Context) bool {
 // Every error is an *Error. It Is ErrClosed after Close or Shutdown, ErrInvalidPath,
 // ErrSequenceExhausted, ErrNoAuth or another refusal of the servers; ErrDeadlock if
 // the call would wait for its own owner, or for the Do that it is made in; for an owner
-// ErrLost if its hold was lost; or it tells that the options make no sense or contradict those of another value in use
-// for the path. A call that fails leaves nothing behind: a node that can't be deleted
+// ErrLost if its hold was lost; or it tells that the options make no sense or contradict
+// those of another value in use for the path, or that permits of a Semaphore stand there.
+// A call that fails leaves nothing behind: a node that can't be deleted
 // at once is deleted in the background.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if m.againFor(ctx) {
@@ -220,7 +221,7 @@ func (m *Mutex) Hold(ctx context.Context) (*Hold, error) {
 func (m *Mutex) TryHold(ctx context.Context) (*Hold, error) {
 	c := holdCall().tries()
 	err := m.acquire(ctx, "try", c)
-	return c.hold, err
+	return c.hold, m.whoElse(ctx, err)
 }
 
 // As returns the lock for one owner. Calls on it enter the lock again if o holds it,

@@ -54,6 +54,38 @@ func TestLingerLastsAsLongAsAsked(t *testing.T) {
 	}
 }
 
+// The name of a call that is over goes from the node, and the lock lingers on, however
+// long the reads take by which it begins to linger.
+func TestLingerOutlastsTheName(t *testing.T) {
+	for _, ms := range []time.Duration{0, 20, 34, 40, 45, 49, 60, 100, 150} {
+		delay := ms * time.Millisecond
+		t.Run(delay.String(), func(t *testing.T) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				s := z.Via(t, z.Server.Dial)
+				m := zksync.NewMutex(s, "/l", zksync.WithLinger(lingers)).As(zksync.NewOwner("clerk"))
+				suite.LockAndUnlock(t, zksync.NewMutex(s, "/l"))
+				z.Server.Delay(delay)
+				for range 3 {
+					suite.Must(t, m.LockContext(t.Context()))
+					node := suite.NodesOf(z.Server, s.ID())
+					suite.Must(t, m.UnlockContext(t.Context()))
+					time.Sleep(2 * time.Second)
+					synctest.Wait()
+					stays(t, z, s)
+					if now := suite.NodesOf(z.Server, s.ID()); now[0] != node[0] {
+						t.Errorf("node %s, before %s", now[0], node[0])
+					}
+					if q, err := s.Inspect(t.Context(), "/l"); err != nil || len(q.Nodes) != 1 || q.Nodes[0].OwnerName != "" {
+						t.Errorf("%+v, %v", q, err)
+					}
+				}
+				z.Server.Heal()
+				suite.Must(t, s.Close())
+			})
+		})
+	}
+}
+
 // The other session waits for one deletion, however far the servers are: from its create
 // on, the event, the deletion and the event of that take three times the way.
 func TestLingerGivesWayAtOnce(t *testing.T) {

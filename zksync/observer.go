@@ -24,22 +24,30 @@ func (s *Session) use(c *conn.Conn) {
 		Writes:   s.mayWrite,
 		Peers:    s.cfg.tracer.Blocked != nil,
 		Told:     s.cfg.tracer.HoldEnd != nil || s.cfg.tracer.ReleaseStart != nil || s.cfg.tracer.ReleaseEnd != nil,
+		Strange:  s.strange,
+		Stays:    s.stays,
 		During:   s.during,
 	}
 }
 
 func (o observer) Lost(reason error) error { return lost(reason) }
-func (o observer) Stays(node string)       { o.s.stays(node) }
 func (o observer) Later(f func())          { o.s.events.push(f) }
 
-func (o observer) Strange(parent string, names []string) { o.s.strange(parent, names) }
-
-// Says returns the data of a node that serves a call.
+// Says returns the data of a node that serves a call. All nodes that name no call share
+// the data, which is not changed.
 func (o observer) Says(n local.Name) []byte {
 	s := o.s
-	if s.cfg.noInfo {
+	switch {
+	case s.cfg.noInfo:
 		return nil
+	case n == (local.Name{}):
+		return s.info
 	}
+	return s.says(n)
+}
+
+// says returns the data of a node that serves a call.
+func (s *Session) says(n local.Name) []byte {
 	return znode.Info{
 		Identity: s.cfg.identity, Host: s.host, PID: os.Getpid(),
 		OwnerID: n.OwnerID, OwnerName: n.Owner, TraceParent: n.Trace,

@@ -26,8 +26,8 @@ const defaultHandoff = 16
 
 // DialOption changes how Dial makes a Session. Options are applied in order; a later
 // one wins. Without options there are a session timeout of 10 s, no TLS, no
-// credentials, no chroot, no tracer and no log of connection trouble, and the identity
-// and the host come from the operating system.
+// credentials, no chroot, no tracer and a log of trouble only (WithLogger), and the
+// identity and the host come from the operating system.
 //
 // The options of the connection, which are no [Option], are DialOptions only. An
 // option may be used for several sessions.
@@ -54,6 +54,7 @@ type config struct {
 	auth     []conn.Auth
 	tls      *tls.Config
 	chroot   string
+	rooted   bool // WithChroot was given
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	logger   *slog.Logger
 	tracer   *Tracer
@@ -121,7 +122,8 @@ func WithTLS(cfg *tls.Config) DialOption {
 }
 
 // WithChroot puts every path of the session's locks below root, which is made if it
-// does not exist. It does not apply to the client itself (Session.Conn).
+// does not exist. It does not apply to the client itself (Session.Conn). Dial also takes
+// the root at the end of its servers.
 func WithChroot(root string) Option {
 	return option(func(c *config) error {
 		if root == "/" {
@@ -129,9 +131,24 @@ func WithChroot(root string) Option {
 		} else if err := znode.ValidPath(root); err != nil {
 			return fmt.Errorf("WithChroot: %w", err)
 		}
-		c.chroot = root
+		c.chroot, c.rooted = root, true
 		return nil
 	})
+}
+
+// rootedAt sets the chroot of a connect string.
+func (c *config) rootedAt(root string) error {
+	if c.rooted {
+		return fmt.Errorf("a chroot in the server list (%q) beside WithChroot", root)
+	}
+	if root == "/" {
+		return nil
+	}
+	if err := znode.ValidPath(root); err != nil {
+		return fmt.Errorf("the chroot in the server list: %w", err)
+	}
+	c.chroot = root
+	return nil
 }
 
 // WithDialContext sets the function that makes the TCP connections. network is "tcp",
@@ -148,10 +165,25 @@ func WithDialContext(dial func(ctx context.Context, network, addr string) (net.C
 }
 
 // WithLogger logs to l what no call returns. nil means slog.Default, as it is when the
-// Session is made. Without this option, connection trouble is not logged, and all else
-// goes to slog.Default: the loss of a lock without a handle, a node that can't be
-// deleted or that belongs to no session, a semaphore with different limits, a node that
-// looks like another recipe's, and a panic in a tracer's function.
+// Session is made. Without this option, warnings and errors go to slog.Default, and lines
+// of a lower level go nowhere.
+//
+// Errors are the loss of a lock without a handle, a node that can't be deleted, and a
+// panic in a tracer's function. These are warnings:
+//
+//   - no connection has come for two seconds, with the reason of each server
+//   - the contact with the servers has been lost for a third of the session timeout, with
+//     the same reasons and the number of locks that are held without a handle: these may be
+//     lost once the timeout has passed
+//   - the servers have granted another session timeout than was asked for
+//   - a node that belongs to no session, a semaphore with different limits, and a node that
+//     looks like another recipe's
+//   - a TryLock or TryAcquire that failed for another reason than that the lock was held
+//   - the error of a leader that stands again (Election.Run)
+//
+// At level Info the session logs its first connection, each new session, and that the
+// contact is back after a warning. Connections that come and go cause one such warning a
+// minute at most.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *config) error {
 		if c.logger = l; l == nil {

@@ -140,9 +140,10 @@ func WithKazooName() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.Kazoo, c.ownKazoo = true, true; return nil })
 }
 
-// WithCancelOnRevoke ends the context that Do passes to its function, with the cause
-// ErrRevoked, when somebody asks for the lock; see Hold.Revoked and Session.Revoke. With or
-// without the option, Do then joins ErrRevoked with an error of the function.
+// WithCancelOnRevoke ends the context that Do passes to its function, and Election.Run to
+// its, with the cause ErrRevoked, when somebody asks for the lock; see Hold.Revoked and
+// Session.Revoke. With or without the option, Do then joins ErrRevoked with an error of the
+// function, and Run stands again once the function has returned.
 func WithCancelOnRevoke() LockOption {
 	return lockOptionFunc(func(c *lockConfig) error { c.revocable = true; return nil })
 }

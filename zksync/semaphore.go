@@ -24,7 +24,9 @@ import (
 //
 // Permits can be lost, as a Mutex can: see ErrLost. Owners are ignored, nothing is
 // re-entrant, and no other library shares the path. A path belongs to a semaphore or
-// to a lock: while a session uses it as the one, use as the other is an error.
+// to a lock: while a session uses it as the one, use as the other is an error. A call that
+// finds nodes of the other kind before its own fails with an error that names both, and
+// leaves those nodes alone. The call that came first goes on.
 //
 // Get one from NewSemaphore: the zero value is not usable, and its methods panic. A
 // Semaphore must not be copied. Two for the same path on one session share their
@@ -73,9 +75,9 @@ func (sem *Semaphore) Path() string {
 // Every other error is an *Error. It Is ErrClosed after Close or Shutdown,
 // ErrInvalidPath, ErrLimitMismatch with WithStrictLimit, ErrSequenceExhausted,
 // ErrNoAuth or another refusal of the servers, or tells that the options make no
-// sense or contradict those of another value in use for the path, or that the session
-// uses the path for a lock, alone or as a part of a Multi (not if n is above the
-// limit). A call that fails takes no permit and leaves nothing behind: a node that
+// sense or contradict those of another value in use for the path, or that the path is
+// used for a lock: by the session, alone or as a part of a Multi (not if n is above the
+// limit), or by another session whose node was there before. A call that fails takes no permit and leaves nothing behind: a node that
 // can't be deleted at once is deleted in the background. Acquire panics if n is
 // negative.
 func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
@@ -93,13 +95,14 @@ func (sem *Semaphore) Acquire(ctx context.Context, n int64) error {
 
 // TryAcquire takes n permits if they are free and nobody waits, and reports whether it
 // did. It returns false also while disconnected, after a third of the session timeout
-// without an answer, and on every error. It takes no permit then, and a node that it
+// without an answer, and on every error, which is logged unless others have the permits.
+// It takes no permit then, and a node that it
 // has made is deleted, in the background if need be. It panics if n is negative.
 func (sem *Semaphore) TryAcquire(n int64) bool {
 	sem.check(n)
 	ctx, cancel := sem.m.brief(context.Background())
 	defer cancel()
-	return sem.acquire(ctx, "try", (&call{now: true}).tries(), n) == nil
+	return sem.m.s.tried(sem.acquire(ctx, "try", (&call{now: true}).tries(), n))
 }
 
 // Release gives n permits back that Acquire or TryAcquire took: those that were lost
@@ -118,20 +121,25 @@ func (sem *Semaphore) Release(n int64) {
 		return
 	}
 	s, limit := sem.m.s, time.Now().Add(sem.m.s.Timeout()/3)
-	report := func(err error) {
-		s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
-	}
-	all := sem.giveBack(n)
+	var one [1]local.Back // most often the permits are of one call
+	all := sem.giveBack(n, one[:0])
 	for _, b := range all {
-		s.follow(b, report)
+		if b.Deletion != nil {
+			s.follow(b, sem.hadLost)
+		}
 	}
 	for _, b := range all {
 		if b.Lost != nil && !closed(b.Lost) {
-			report(b.Lost) // one loss stands for all
+			sem.hadLost(b.Lost) // one loss stands for all
 			break
 		}
 	}
 	s.sent(limit, all...)
+}
+
+// hadLost logs that permits had been lost before their Release.
+func (sem *Semaphore) hadLost(err error) {
+	sem.m.s.logger().Error("zksync: permits had been lost before their Release", "path", sem.m.path, "error", err)
 }
 
 // Hold waits until it has n permits, or until ctx is done, and returns a handle that
@@ -157,7 +165,7 @@ func (sem *Semaphore) Hold(ctx context.Context, n int64) (*Hold, error) {
 func (sem *Semaphore) TryHold(ctx context.Context, n int64) (*Hold, error) {
 	c := holdCall().tries()
 	err := sem.acquire(ctx, "try", c, n)
-	return c.hold, err
+	return c.hold, sem.m.whoElse(ctx, err)
 }
 
 // Do waits for n permits until ctx is done, and holds them while fn runs. fn gets the
@@ -198,15 +206,16 @@ func (sem *Semaphore) acquire(ctx context.Context, op string, c *call, n int64) 
 	return sem.m.acquire(ctx, op, c)
 }
 
-// giveBack gives n permits back. It panics if there are less.
-func (sem *Semaphore) giveBack(n int64) []local.Back {
+// giveBack gives n permits back, and appends the results to all. It panics if there are
+// less.
+func (sem *Semaphore) giveBack(n int64, all []local.Back) []local.Back {
 	l := sem.m.s.table.Find(sem.m.full)
 	if l == nil {
 		panic("zksync: released more permits than held")
 	}
 	all, err := func() ([]local.Back, error) {
 		defer l.Leave()
-		return l.GiveBack(n)
+		return l.GiveBack(n, all)
 	}()
 	if err != nil {
 		panic("zksync: released more permits than held")

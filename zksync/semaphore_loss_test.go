@@ -81,7 +81,8 @@ func TestPartsGivenBackAtOnce(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
 		const n, left = 8, 3
 		ctx, p := suite.Context(t), z.Path(t)
-		s := z.Dial(t)
+		// A Release waits for those before it for T/3 at most, whatever has been sent by then.
+		s := z.Dial(t, zksync.WithSessionTimeout(suite.SecondsTimeout))
 		sem := zksync.NewSemaphore(s, p, n)
 		for range 20 {
 			suite.Must(t, sem.Acquire(ctx, n))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,7 @@ type Session struct {
 	conn    *conn.Conn
 	foreign bool
 	host    string
+	info    []byte // the data of nodes that name no call
 	states  events // the state changes of the connection; no function of the program runs there
 	events  events // functions that report to the program
 
@@ -49,6 +51,8 @@ type Session struct {
 	less     func()    // reports one less; made once
 
 	differs   logged    // semaphores with several limits, by path
+	trouble   throttle  // lines about the connection
+	failures  throttle  // calls of TryLock that failed
 	strangers strangers // paths with children of another recipe
 	stayers   logged    // nodes in line that belong to no session
 
@@ -58,20 +62,26 @@ type Session struct {
 }
 
 // Dial connects to one of the servers and returns once it has a session. Each
-// server is "host:port", or "host" with ZooKeeper's port 2181. Names are resolved
-// again at each connection.
+// server is "host:port", or "host" with ZooKeeper's port 2181. An element may also be a
+// connect string, as other ZooKeeper clients take it: "zk1:2181,zk2:2181/app". The chroot
+// at its end means what WithChroot does, and may stand only at the end of the last
+// element, and not beside WithChroot. Names are resolved again at each connection.
 //
 // The error is an *Error: for a server list or an option that makes no sense, for
 // credentials that the servers refuse (zk.ErrAuthFailed), and when ctx ends first.
 // It then Is ctx.Err() and says how each server failed. If ctx has ended already,
-// Dial tries no server. A failure leaves nothing behind, but the connection may
+// Dial tries no server. Give ctx a timeout: without one, Dial waits for ever, and only
+// the log says why (WithLogger). A failure leaves nothing behind, but the connection may
 // take a second or two to close in the background.
 func Dial(ctx context.Context, servers []string, opts ...DialOption) (*Session, error) {
 	s, err := newSession(opts)
 	if err != nil {
 		return nil, dialError(err)
 	}
-	list, err := conn.ParseServers(servers)
+	list, chroot, err := conn.ParseServers(servers)
+	if err == nil && chroot != "" {
+		err = s.cfg.rootedAt(chroot)
+	}
 	if err != nil {
 		return nil, dialError(err)
 	}
@@ -81,11 +91,14 @@ func Dial(ctx context.Context, servers []string, opts ...DialOption) (*Session, 
 		defer cancel()
 		s.finish(limit)
 		if e := ctx.Err(); e != nil && !errors.Is(err, e) {
-			err = errors.Join(err, e)
+			err = joined{err, e}
 		}
 		return nil, dialError(err)
 	}
 	s.use(c)
+	if granted := s.Timeout(); granted != s.cfg.timeout.Truncate(time.Millisecond) {
+		s.logger().Warn("zksync: the servers have granted another session timeout than was asked for", "asked", s.cfg.timeout, "granted", granted)
+	}
 	return s, nil
 }
 
@@ -143,6 +156,7 @@ func newSession(opts []DialOption) (*Session, error) {
 	if s.cfg.identity == "" {
 		s.cfg.identity = fmt.Sprintf("%s:%d", s.host, os.Getpid())
 	}
+	s.info = s.says(local.Name{})
 	return s, nil
 }
 
@@ -153,7 +167,8 @@ func (s *Session) connConfig(servers []string) conn.Config {
 		Auth:    s.cfg.auth,
 		TLS:     s.cfg.tls,
 		Dial:    s.cfg.dial,
-		Logger:  s.cfg.logger,
+		Logger:  slog.New(connLog{s}),
+		Plain:   s.table.Plain,
 		OnState: func(st conn.State) { s.states.push(func() { s.onState(st) }) },
 	}
 }

@@ -48,7 +48,7 @@ func TestDialOptionsAreNoOptions(t *testing.T) {
 func TestBadServerLists(t *testing.T) {
 	for _, servers := range [][]string{
 		nil, {}, {""}, {" "}, {"a:1", ""}, {"a:b:c"}, {"a:0"}, {"a:65536"}, {"a:port"}, {"a:"}, {":2181"},
-		{"a:1,b:2"}, {"a:2181/chroot"}, {"zk://a:2181"}, {"a b:2181"}, {"[::1"}, {"[a]:1:2"},
+		{"a:1,"}, {"a:2181/app,b:2181/app"}, {"a:2181/app", "b:2181"}, {"a:2181/app/"}, {"a:2181//app"}, {"a/zookeeper"}, {"zk://a:2181"}, {"a b:2181"}, {"[::1"}, {"[a]:1:2"},
 	} {
 		start := time.Now()
 		s, err := zksync.Dial(suite.Context(t), servers)
@@ -115,5 +115,38 @@ func TestNegotiatedTimeout(t *testing.T) {
 			t.Errorf("granted %v", got)
 		}
 		suite.LockAndUnlock(t, zksync.NewMutex(s, z.Path(t)))
+	})
+}
+
+// Dial takes the connect string of other clients, whose chroot is that of WithChroot.
+func TestDialTakesAConnectString(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		root := z.Path(t)
+		servers := append([]string{"no-such-host.invalid," + z.Servers[0]}, z.Servers[0]+root)
+		s := suite.DialTo(t, servers)
+		h, err := zksync.NewMutex(s, "/lock").Hold(suite.Context(t))
+		suite.Must(t, err)
+		if !strings.HasPrefix(h.Node(), root+"/lock/") {
+			t.Errorf("the node is %s", h.Node())
+		}
+		suite.Must(t, h.Release(suite.Context(t)))
+		if _, err := zksync.Dial(suite.Context(t), servers, zksync.WithChroot("/")); err == nil || !strings.Contains(err.Error(), "beside WithChroot") {
+			t.Errorf("two chroots: %v", err)
+		}
+	})
+}
+
+// A path without its slash gets the hint that helps.
+func TestPathWithoutItsSlash(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		for _, s := range []*zksync.Session{z.Dial(t), z.Dial(t, zksync.WithChroot("/app"))} {
+			err := zksync.NewMutex(s, "locks/orders").LockContext(suite.Context(t))
+			if e := suite.IsError(t, err, zksync.ErrInvalidPath); !strings.HasSuffix(e.Error(), `path "locks/orders" does not start with "/": it may mean "/locks/orders"`) {
+				t.Error(e)
+			}
+			if err := zksync.NewMutex(s, "a//b").LockContext(suite.Context(t)); strings.Contains(err.Error(), "may mean") {
+				t.Error(err)
+			}
+		}
 	})
 }

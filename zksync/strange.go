@@ -173,22 +173,14 @@ func (s *Session) suspects(ctx context.Context, full string, other []string) ([]
 	slices.Sort(names)
 	names = names[:min(len(names), maxSuspects)]
 	found := make([]bool, len(names))
-	errs := make([]error, len(names))
-	gate := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
-	for i, n := range names {
-		gate <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-gate }()
-			var st *zk.Stat
-			errs[i] = s.ask(ctx, func() (err error) {
-				st, _, err = s.conn.Stat(path.Join(full, n))
-				return err
-			})
-			found[i] = errs[i] == nil && st.EphemeralOwner != 0
+	errs := forEach(make(gate, atOnce), len(names), func(i int) error {
+		st, err := answered(ctx, s, func() (*zk.Stat, error) {
+			st, _, err := s.conn.Stat(path.Join(full, names[i]))
+			return st, err
 		})
-	}
-	wg.Wait()
+		found[i] = err == nil && st.EphemeralOwner != 0
+		return err
+	})
 	var suspects []string
 	for i, err := range errs {
 		switch {

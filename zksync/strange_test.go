@@ -173,7 +173,7 @@ func TestNumberedDataIsNotStrange(t *testing.T) {
 			suite.Plant(t, raw, p+"/order-", "", zk.FlagSequence)
 		}
 		var log suite.Notes
-		s := z.Dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		s := z.Dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 		for range 3 {
 			suite.LockAndUnlock(t, zksync.NewMutex(s, p))
 		}
@@ -199,7 +199,7 @@ func TestStrangersBesideDataAreTold(t *testing.T) {
 			suite.Plant(t, raw, p+fmt.Sprintf("/order%d-", i%3), "", zk.FlagSequence)
 		}
 		var log suite.Notes
-		s := z.Dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		s := z.Dial(t, zksync.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 		suite.LockAndUnlock(t, zksync.NewMutex(s, p))
 		suite.SleepReal(100 * time.Millisecond)
 		if log.String() != "" {

@@ -23,6 +23,9 @@ type LogLimits struct {
 // since) by the data of its lock node. Only a call in place 1 waits for the holder
 // itself. The line about a hold has the label, or else the owner's name, of the call
 // that got the lock.
+//
+// About one lock it logs 10 lines a second at most, and then one line with the number of
+// those that it has left out.
 func LogTracer(l *slog.Logger, limits LogLimits) *Tracer {
 	lt := &logTracer{log: l, limits: limits}
 	t := &Tracer{}
@@ -41,6 +44,50 @@ type logTracer struct {
 	log    *slog.Logger
 	limits LogLimits
 	holds  byte
+
+	mu      sync.Mutex
+	seconds map[string]*logSecond // guarded by mu; of the locks about which there was a line in the last second
+}
+
+// linesASecond bounds the lines about one lock.
+const linesASecond = 10
+
+// logSecond counts the lines about one lock within a second.
+type logSecond struct {
+	lines, left int
+	level       slog.Level // the highest of those that were left out
+}
+
+// pass reports whether a line about a lock may be logged now. If it may not, the line is
+// counted, and the count is logged at the end of the second.
+func (lt *logTracer) pass(lock string, level slog.Level) bool {
+	lt.mu.Lock()
+	defer lt.mu.Unlock()
+	s := lt.seconds[lock]
+	if s == nil {
+		if lt.seconds == nil {
+			lt.seconds = make(map[string]*logSecond)
+		}
+		s = &logSecond{level: slog.LevelInfo}
+		lt.seconds[lock] = s
+		time.AfterFunc(time.Second, func() { lt.ended(lock, s) })
+	}
+	if s.lines++; s.lines <= linesASecond {
+		return true
+	}
+	s.left++
+	s.level = max(s.level, level)
+	return false
+}
+
+func (lt *logTracer) ended(lock string, s *logSecond) {
+	lt.mu.Lock()
+	delete(lt.seconds, lock)
+	lt.mu.Unlock()
+	if s.left > 0 {
+		lt.logger().LogAttrs(context.Background(), s.level, "zksync: lines about long waits or holds of a lock were left out",
+			slog.String("lock", lock), slog.Int("left_out", s.left))
+	}
 }
 
 func (lt *logTracer) logger() *slog.Logger {
@@ -130,7 +177,7 @@ func (lt *logTracer) end(ctx context.Context, _ AcquireInfo, r AcquireEndInfo) {
 
 func (w *logWait) log(level slog.Level, text string, waited time.Duration, more ...slog.Attr) {
 	log := w.lt.logger()
-	if !log.Enabled(w, level) {
+	if !log.Enabled(w, level) || !w.lt.pass(w.acq.Path, level) {
 		return
 	}
 	w.peerMu.Lock()
@@ -177,7 +224,7 @@ func (lt *logTracer) holdEnd(ctx context.Context, _ AcquireInfo, e HoldEndInfo) 
 
 func (h *logHold) log(level slog.Level, text string, held time.Duration, more ...slog.Attr) {
 	log := h.lt.logger()
-	if !log.Enabled(h, level) {
+	if !log.Enabled(h, level) || !h.lt.pass(h.acq.Path, level) {
 		return
 	}
 	attrs := append([]slog.Attr{slog.String("lock", h.acq.Path), slog.String("mode", string(h.acq.Mode)),

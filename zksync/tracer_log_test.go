@@ -158,3 +158,56 @@ func TestLogTracerHolds(t *testing.T) {
 		}
 	}
 }
+
+// However many wait for one lock, the log grows by no more than some lines a second, and
+// tells how many it has left out. Other locks have lines of their own.
+func TestLogTracerIsBoundedForOneLock(t *testing.T) {
+	const waiters = 5000
+	got := logged(t, zksync.LogLimits{Wait: 10 * time.Second}, func(t *testing.T, _ *zksync.Session, first, second *zksync.Mutex) {
+		first.Lock()
+		for range waiters {
+			go func() {
+				second.Lock()
+				second.Unlock()
+			}()
+		}
+		time.Sleep(20 * time.Second)
+		first.Unlock()
+		time.Sleep(time.Minute)
+	})
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	left := `level=%s msg="zksync: lines about long waits or holds of a lock were left out" lock=/locks/x left_out=%d`
+	want := map[string]int{fmt.Sprintf(left, "WARN", waiters-10): 1, fmt.Sprintf(left, "INFO", waiters-10): 1}
+	for _, l := range lines {
+		if n, is := want[l]; is {
+			want[l] = n - 1
+		}
+	}
+	if len(lines) != 22 {
+		t.Errorf("%d lines, want 22:\n%s", len(lines), got)
+	}
+	for l, n := range want {
+		if n != 0 {
+			t.Errorf("no line %s in\n%s", l, got)
+		}
+	}
+}
+
+// Each lock has lines of its own.
+func TestLogTracerKeepsLocksApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(suite.Notes)
+		tr := zksync.LogTracer(slog.New(slog.NewTextHandler(log, nil)), zksync.LogLimits{Wait: time.Hour})
+		for range 20 {
+			for _, p := range []string{"/a", "/b"} {
+				ctx := tr.AcquireStart(context.Background(), zksync.AcquireInfo{Path: p})
+				tr.AcquireEnd(ctx, zksync.AcquireInfo{}, zksync.AcquireEndInfo{Waited: time.Hour})
+			}
+		}
+		wantLines(t, log, 10, "lock=/a", "is over")
+		wantLines(t, log, 10, "lock=/b", "is over")
+		time.Sleep(2 * time.Second)
+		wantLines(t, log, 1, "lock=/a", "level=INFO", "left_out=10")
+		wantLines(t, log, 1, "lock=/b", "level=INFO", "left_out=10")
+	})
+}

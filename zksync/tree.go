@@ -58,8 +58,10 @@ type Cycle struct {
 // their owners: a cycle of owners is a deadlock. It can connect only nodes that name
 // an Owner, and only calls that have a node (see Inspect).
 //
-// It lists every node below root, whatever its kind. It reads the queues one after
-// the other, so that a cycle may consist of waits that never existed at one time. If
+// It lists every node below root, whatever its kind. The root "/" is all that the session
+// can lock: everything below its chroot, or without one everything but /zookeeper. It does
+// not read the queues at one time, so that a cycle may consist of waits that never existed
+// at one time. If
 // there is a cycle of locks, InspectTree waits for a second and reads the nodes of
 // the cycle again: see Cycle.Certain. A cycle that has lost a node by then is left
 // out; Queues and Waits show the first read. If ctx ends after the first read,
@@ -167,7 +169,7 @@ func (s *Session) readAgain(ctx context.Context, queues []Queue, spots []spot) (
 		return nil, err
 	}
 	now := make([]LockNode, len(spots))
-	errs := forEach(len(spots), func(i int) (err error) {
+	errs := forEach(make(gate, atOnce), len(spots), func(i int) (err error) {
 		n := spots[i].in(queues)
 		now[i], err = s.node(ctx, path.Dir(n.Node), znode.Name{Raw: path.Base(n.Node)})
 		return err

@@ -94,12 +94,18 @@ func TestUnlockOfASilentServer(t *testing.T) {
 		}
 		network.Heal()
 		l.unlockRest()
-		suite.AtRest(t, s)
-		z.Empty(t, p)
-		if n := s.Stats().Losses; n != 0 {
-			t.Errorf("%d losses", n)
-		}
+		givenBack(t, z, s, p)
 	}, suite.Timeless)
+}
+
+// givenBack waits until nothing is left of a lock, and checks that no lock was lost.
+func givenBack(t *testing.T, z *suite.Ground, s *zksync.Session, p string) {
+	t.Helper()
+	suite.AtRest(t, s)
+	z.Empty(t, p)
+	if n := s.Stats().Losses; n != 0 {
+		t.Errorf("%d losses", n)
+	}
 }
 
 // The next call of the same session comes to the server behind the deletion, whatever the
@@ -137,11 +143,7 @@ func TestUnlockWhileDisconnected(t *testing.T) {
 		}
 		network.Heal()
 		l.unlockRest()
-		suite.AtRest(t, s)
-		z.Empty(t, p)
-		if n := s.Stats().Losses; n != 0 {
-			t.Errorf("%d losses", n)
-		}
+		givenBack(t, z, s, p)
 		l.lock() // by the same session, in the same session of ZooKeeper
 		l.unlockAll()
 		suite.AtRest(t, s)
@@ -163,11 +165,7 @@ func TestUnlockWhoseAnswerIsLost(t *testing.T) {
 			network.DisconnectAll()
 			network.Heal()
 			l.unlockRest()
-			suite.AtRest(t, s)
-			z.Empty(t, p)
-			if n := s.Stats().Losses; n != 0 {
-				t.Errorf("%d losses", n)
-			}
+			givenBack(t, z, s, p)
 		}
 	}, suite.Timeless)
 }

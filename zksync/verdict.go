@@ -3,11 +3,13 @@ package zksync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/zklocker/go-zksync/zksync/internal/conn"
 	"github.com/zklocker/go-zksync/zksync/internal/local"
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
+	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
 // wait waits for the result of giving a lock back, until ctx ends, and returns the error
@@ -105,7 +107,11 @@ func (s *Session) verdict(err error) error {
 // documents.
 func (s *Session) mapErr(ctx context.Context, err error) error {
 	var size *conn.SizeError
+	var mixed *queue.MixedError
 	switch {
+	case errors.As(err, &mixed):
+		return fmt.Errorf("a %s can't wait behind a %s (%s): a path is a semaphore's or a lock's",
+			kindNames[mixed.Kind], kindNames[mixed.Other], mixed.Node)
 	case errors.As(err, &size):
 		return &SizeError{Size: size.Size, Limit: size.Limit}
 	case errors.Is(err, conn.ErrClientClosed):
@@ -122,6 +128,11 @@ func (s *Session) mapErr(ctx context.Context, err error) error {
 		return ctxErr(ctx)
 	}
 	return refusal(err)
+}
+
+// kindNames are the kinds of nodes, as the program knows them.
+var kindNames = map[znode.Kind]string{
+	znode.Exclusive: "mutex", znode.Write: "write lock", znode.Read: "read lock", znode.Permit: "permit of a semaphore",
 }
 
 // LossReason returns why a lock was lost, of an error that Is ErrLost: of

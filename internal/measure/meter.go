@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -103,6 +104,10 @@ type counted struct {
 	m       *Meter
 	out, in scanner // each is used by one goroutine at a time
 }
+
+// SyscallConn shows that the connection is a socket, as it does without a meter: the library
+// writes to a socket in the caller's goroutine.
+func (c *counted) SyscallConn() (syscall.RawConn, error) { return c.Conn.(*net.TCPConn).SyscallConn() }
 
 func (c *counted) Write(b []byte) (int, error) {
 	c.m.sent.Add(int64(len(b)))

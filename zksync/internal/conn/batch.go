@@ -129,6 +129,23 @@ func (b *Batch) send(ctx context.Context) (Ran, error) {
 	return Ran{}, nil
 }
 
+// SendSoon does the same as Send, but returns false if that would fail or take time: there
+// is no connection, a request is too large, too many wait for their answers, or the client
+// belongs to the program. Nothing was sent then, and no call is done.
+func (b *Batch) SendSoon() bool {
+	for _, k := range b.calls {
+		if b.c.fits(k.rq.size()) != nil {
+			return false
+		}
+	}
+	p := b.c.pipe.Load()
+	if p == nil || !b.c.slots.TryAcquire(int64(min(len(b.calls), maxOutstanding))) {
+		return false
+	}
+	b.sendOn(p, Soon)
+	return true
+}
+
 // sendOn sends the requests on a pipe.
 func (b *Batch) sendOn(p *pipe, pace Pace) {
 	calls := make([]*call, 0, len(b.calls))

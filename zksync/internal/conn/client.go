@@ -15,7 +15,8 @@ import (
 type clientCarrier struct{ c *Conn }
 
 func (v clientCarrier) carry(rq *request) (answer, Ran, error) {
-	return v.with(rq.op, rq.call)
+	a, ran, err := v.with(rq.op, rq.call)
+	return a, ran, rq.refused(a.parts, err)
 }
 
 // with makes a request of a kind with calls of the client.
@@ -62,10 +63,7 @@ func (rq *request) call(zc *zk.Conn) (a answer, err error) {
 	case wire.OpSync:
 		_, err = zc.Sync(rq.path)
 	case wire.OpExists:
-		var ok bool
-		if ok, stat, err = zc.Exists(rq.path); err == nil && !ok {
-			err = zk.ErrNoNode
-		}
+		stat, a.events, err = statOf(zc, rq.path, rq.watch)
 	case wire.OpGetData:
 		a.data, stat, a.events, err = dataOf(zc, rq.path, rq.watch)
 	case wire.OpGetChildren2:
@@ -82,6 +80,21 @@ func (rq *request) call(zc *zk.Conn) (a answer, err error) {
 // isContainer reports whether an operation creates a container, which the client can't
 // do in a transaction (structs.go:372-374).
 func isContainer(op any) bool { _, is := op.(*Container); return is }
+
+// statOf returns the Stat of a node, and sets a watch on it if watch is true, whether it
+// exists or not.
+func statOf(zc *zk.Conn, path string, watch bool) (stat *zk.Stat, events <-chan zk.Event, err error) {
+	var ok bool
+	if watch {
+		ok, stat, events, err = zc.ExistsW(path)
+	} else {
+		ok, stat, err = zc.Exists(path)
+	}
+	if err == nil && !ok {
+		return nil, events, zk.ErrNoNode
+	}
+	return stat, events, err
+}
 
 // dataOf reads a node, and sets a watch on it if watch is true.
 func dataOf(zc *zk.Conn, path string, watch bool) (data []byte, stat *zk.Stat, events <-chan zk.Event, err error) {

@@ -39,6 +39,7 @@ type Config struct {
 	// OnState is called with every new state, in order. The client's own
 	// goroutines call it, so it must not block.
 	OnState func(State)
+	Plain   func() int // counts the locks whose holders would not learn of a loss; may be nil
 }
 
 // Conn is a connection that outlives its sessions and, if need be, its client. The
@@ -62,6 +63,7 @@ type Conn struct {
 	keepsWatches atomic.Bool            // watch.go; the server can't remove watches
 	moment       atomic.Pointer[moment] // clock.go; what mu guards of it, as of the last change
 	unreadable   unreadable             // round.go; has a mutex of its own
+	slowRound    atomic.Bool            // round.go; the last round failed, or took long
 
 	mu      sync.Mutex // guards the fields below
 	link    *link      // the client in use
@@ -112,6 +114,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 		return nil, err
 	}
 	c.wg.Go(c.watchdog)
+	c.wg.Go(c.logOutages)
 	if _, err = c.await(ctx, true); err == nil {
 		return c, nil
 	}

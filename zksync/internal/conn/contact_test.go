@@ -47,20 +47,35 @@ func TestProbes(t *testing.T) {
 			t.Errorf("%d probes with a guard, %d after it", n, got-n)
 		}
 	})
+	// A request of a program's client is smaller: its buffer may be.
 	bubble(t, "ManyNodesInParts", func(t *testing.T) {
 		f := newFake(T)
-		c := f.open(t)
-		st, _ := c.State()
-		l := newLossLog()
-		for i := range 300 {
-			c.Guard([]string{ephemeral(t, c, fmt.Sprintf("/%0200d", i))}, st.Session, l.lost)
-		}
-		time.Sleep(T/6 + T/12)
-		if n := f.countOf(wire.OpMulti); n != 3 {
-			t.Errorf("%d transactions for 70 KiB of nodes, want 3", n)
-		}
-		l.never(t)
+		manyNodesInParts(t, f, f.open(t), 1400, "300 KiB")
 	})
+	bubble(t, "ManyNodesInPartsByAProgramsClient", func(t *testing.T) {
+		f := newFake(T)
+		_, c := foreign(t, f, nil)
+		if _, err := c.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		manyNodesInParts(t, f, c, 400, "85 KiB")
+	})
+}
+
+// manyNodesInParts guards n nodes, whose checks have that size and take three transactions.
+func manyNodesInParts(t *testing.T, f *fake, c *Conn, n int, size string) {
+	t.Helper()
+	st, _ := c.State()
+	l := newLossLog()
+	for i := range n {
+		g := c.Guard([]string{ephemeral(t, c, fmt.Sprintf("/%0200d", i))}, st.Session, l.lost)
+		t.Cleanup(g.Stop)
+	}
+	time.Sleep(T/6 + T/12)
+	if n := f.countOf(wire.OpMulti); n != 3 {
+		t.Errorf("%d transactions for %s of nodes, want 3", n, size)
+	}
+	l.never(t)
 }
 
 // A probe that is not answered within T/6 ends the connection. The next probe

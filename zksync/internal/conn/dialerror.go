@@ -1,7 +1,9 @@
 package conn
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -20,14 +22,26 @@ type DialError struct {
 func (e *DialError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no session with any server: %v", e.Err)
-	for _, s := range e.Servers {
-		if s.Err == nil {
-			fmt.Fprintf(&b, "; %s: no answer yet", s.Server)
-		} else {
-			fmt.Fprintf(&b, "; %s: %v", s.Server, s.Err)
-		}
+	if len(e.Servers) > 0 {
+		b.WriteString("; " + reasons(e.Servers))
 	}
 	return b.String()
+}
+
+// reasons describes how each server failed.
+func reasons(servers []ServerError) string {
+	texts := make([]string, len(servers))
+	for i, s := range servers {
+		switch {
+		case s.Err == nil:
+			texts[i] = s.Server + ": no answer yet"
+		case errors.Is(s.Err, io.EOF): // the whole answer of a server without a quorum
+			texts[i] = s.Server + ": it closes the connection, as a server without a quorum does: " + s.Err.Error()
+		default:
+			texts[i] = fmt.Sprintf("%s: %v", s.Server, s.Err)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // Unwrap returns why Dial gave up and how the servers failed.

@@ -26,11 +26,13 @@
 //	feed.go     feed           brings the events of a program's client to the watches
 //	foreign.go  foreignClient  a client that belongs to the program
 //	foreign.go  absence        whether the program may have closed that client
+//	outage.go   outages        logs that no connection comes, or that the contact is lost
 //	link.go     link           a client of the Conn's own, with its dialer and hosts
 //	frame.go    framed         what stands between such a client and its socket
 //	pipe.go     pipe           our requests and their answers on that socket
 //	request.go  carrier        what brings a request to the servers: a pipe, or
 //	client.go   clientCarrier  the calls of a program's client
+//	refusal.go  RefusalError   what an access list has refused
 //	batch.go    Batch          several requests in one write
 //
 // All but foreignClient, clientCarrier, link and framed know no client, and are tested

@@ -59,6 +59,10 @@ func (f *feed) forward(key watchKey, events <-chan zk.Event) {
 func (f *feed) lookAgain(w *Watch) {
 	stat, err := f.stat(w.Path)
 	switch {
+	case w.key.creation && errors.Is(err, zk.ErrNoNode) && w.Stat.Czxid == 0: // as it was
+		f.watches.reschedule(w, f.timeout)
+	case w.key.creation && err == nil && w.Stat.Czxid == 0:
+		f.watches.end(w, zk.EventNodeCreated)
 	case errors.Is(err, zk.ErrNoNode):
 		f.watches.end(w, zk.EventNodeDeleted)
 	case err == nil && w.key.children && stat.Pzxid != w.Stat.Pzxid:

@@ -21,7 +21,7 @@ func TestFeed(t *testing.T) {
 	same := &zk.Stat{Mzxid: 5, Pzxid: 5}
 	for name, test := range map[string]struct {
 		key   watchKey
-		stat  *zk.Stat
+		stat  *zk.Stat // at the third look
 		err   error
 		event zk.EventType // the event that ends the watch; 0: none does
 	}{
@@ -34,12 +34,18 @@ func TestFeed(t *testing.T) {
 		"Children":        {childrenKey, &zk.Stat{Mzxid: 5, Pzxid: 6}, nil, zk.EventNodeChildrenChanged},
 		"OnlyChildren":    {dataKey, &zk.Stat{Mzxid: 5, Pzxid: 6}, nil, 0},
 		"ChildrenAndGone": {childrenKey, nil, zk.ErrNoNode, zk.EventNodeDeleted},
+		"Missing":         {creationKey, nil, zk.ErrNoNode, 0},
+		"Created":         {creationKey, same, nil, zk.EventNodeCreated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				table := newWatches()
 				w, _, _ := table.get(test.key)
-				w.Stat = *same
+				before, missing := same, error(nil)
+				if test.key.creation {
+					before, missing = new(zk.Stat), zk.ErrNoNode
+				}
+				w.Stat = *before
 				start := time.Now()
 				var looks []time.Duration
 				f := &feed{watches: table, timeout: T, life: t.Context(), start: func(f func()) { go f() },
@@ -47,7 +53,7 @@ func TestFeed(t *testing.T) {
 						if looks = append(looks, time.Since(start)); len(looks) == 3 {
 							return test.stat, test.err
 						}
-						return same, nil
+						return before, missing
 					}}
 				f.follow(w, true, nil)
 				time.Sleep(4 * T)

@@ -56,6 +56,7 @@ func Adapt(zc *zk.Conn, cfg Config) *Conn {
 	}
 	c.poll()
 	c.wg.Go(c.pollLoop)
+	c.wg.Go(c.logOutages)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -37,6 +38,7 @@ type framed struct {
 	addr     string
 	limit    time.Duration // for the handshake
 	pipe     *pipe
+	buffers  bool // raw is a socket: a write that fits into its buffers does not block
 
 	br  *bufio.Reader
 	in  []byte // the frame that the client is reading, with its length before it
@@ -61,6 +63,7 @@ type sentOp struct {
 func newFramed(l *link, raw, conn net.Conn, addr string, limit time.Duration) *framed {
 	f := &framed{Conn: conn, raw: raw, l: l, addr: addr, limit: limit,
 		br: bufio.NewReader(conn), ops: make(map[int32]sentOp)}
+	_, f.buffers = raw.(syscall.Conn)
 	f.pipe = newPipe(f)
 	return f
 }
@@ -163,6 +166,7 @@ func (f *framed) fill() error {
 		frame, err := wire.ReadFrame(f.br, buf, maxFrame)
 		ours := false
 		if err == nil {
+			f.l.heard.Store(time.Now().UnixNano())
 			if payload := frame[wire.FrameHeader:]; ready {
 				ours, err = f.check(payload)
 			} else {

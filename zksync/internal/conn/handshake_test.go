@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -185,5 +186,9 @@ func TestDialError(t *testing.T) {
 	}
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, errRefused) {
 		t.Error("Unwrap")
+	}
+	err.Servers = []ServerError{{Server: "a:1", Err: io.EOF}}
+	if got, want := err.Error(), "no session with any server: context canceled; a:1: it closes the connection, as a server without a quorum does: EOF"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -40,7 +40,8 @@ type link struct {
 	idling  chan struct{} // closed when the client's loop waits after kill
 	closing atomic.Bool   // the client is being closed after that
 
-	seen atomic.Int64 // the largest zxid of an answer in this session; written by the client's reader
+	heard atomic.Int64 // when the last frame came, in nanoseconds since 1970
+	seen  atomic.Int64 // the largest zxid of an answer in this session; written by the client's reader
 
 	mu     sync.Mutex       // guards the fields below; taken after Conn.mu
 	dead   bool             // killed
@@ -167,6 +168,7 @@ func (l *link) established(hs handshake) {
 	l.fails = 0
 	l.last = hs
 	if hs.session != 0 {
+		clear(l.errs)
 		l.c.granted.Store(int64(hs.timeout))
 	}
 }

@@ -166,6 +166,7 @@ func (p *pipe) receive(h wire.ReplyHeader, body []byte) error {
 	}
 	if malformed == nil {
 		k.answer.zxid = h.Zxid
+		k.err = k.rq.refused(k.answer.parts, k.err)
 		p.c.proved(k.rq.op, k.err, p.state.Session, k.sent)
 		k.finish()
 		return nil

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -213,7 +214,7 @@ func TestCutEndsTheCalls(t *testing.T) {
 	c.mu.Unlock()
 	b := c.Batch()
 	k := b.Stat("/")
-	b.Send(t.Context())
+	b.Send(context.Background()) // until it is written
 	l.cut()
 	if <-k.Done(); Classify(k.Err()) != Unknown {
 		t.Errorf("result %v", k.Err())

@@ -28,7 +28,7 @@ func (p *pipe) enqueue(calls []*call) (upto int64, roomy bool, err error) {
 		return 0, false, errNotSent
 	}
 	p.enqueueLocked(calls)
-	return p.queued, p.awaited <= roomFor, nil
+	return p.queued, p.f.buffers && p.awaited <= roomFor, nil
 }
 
 // enqueueUnwatch does the same as enqueue for a request that removes a watch, unless the
@@ -66,8 +66,9 @@ func (p *pipe) enqueueLocked(calls []*call) {
 	}
 }
 
-// roomFor is a number of bytes that fits into the buffers of any socket.
-const roomFor = 8 << 10
+// roomFor is a number of bytes that fits into the buffers of any socket. What a dialer of
+// the program's own returns may be none, and have no buffer: see framed.buffers.
+const roomFor = 32 << 10
 
 // pass sends a frame of the client, and returns once it has been written. size is the
 // number of bytes for which there will be an answer: see passed.

@@ -8,18 +8,21 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// probeLoop runs while there are guards. It does not wait for the answers to its
-// probes, since it is there to notice that none comes.
+// probeLoop runs while there are guards, and for a while after the last one, so that holds
+// that come and go quickly don't start a goroutine each. It does not wait for the answers
+// to its probes, since it is there to notice that none comes.
 func (c *Conn) probeLoop() {
 	var p prober
+	var idle bool           // there was no node to check the last time
 	var round chan struct{} // closed when the newest round has ended
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		paths, v, changed := c.judge()
+		paths, v, changed := c.judge(idle)
 		if changed == nil {
 			return
 		}
+		idle = !v.nodes
 		var do step
 		p, do = p.next(v)
 		if do.probe {
@@ -42,11 +45,11 @@ func (c *Conn) probeLoop() {
 
 // judge reports to the guards that have lost by now. It returns the nodes of the others,
 // the view for the prober, and a channel that is closed when the state changes. That
-// channel is nil if there are no guards or the Conn is closed. The loop then ends, and
-// the next guard starts another one.
-func (c *Conn) judge() (paths []string, v view, changed <-chan struct{}) {
+// channel is nil if mayEnd is set and there are no guards, or if the Conn is closed. The
+// loop then ends, and the next guard starts another one.
+func (c *Conn) judge(mayEnd bool) (paths []string, v view, changed <-chan struct{}) {
 	c.mu.Lock()
-	if len(c.guards) == 0 || c.closed {
+	if mayEnd && len(c.guards) == 0 || c.closed {
 		c.probing = false
 		c.mu.Unlock()
 		return nil, view{}, nil

@@ -5,17 +5,25 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
-	// partSize bounds the paths in one transaction of a round, in bytes. It is far
-	// below what any server accepts.
-	partSize = 32 << 10
-	// partsAtOnce bounds the transactions that wait for their answers at one time.
-	// The client accepts 16 requests before it blocks, and others need it too.
+	// partSize bounds the operations in one transaction of a round, in bytes. With
+	// the header it is about as large as any request may be: see clientLimit.
+	partSize = 128 << 10
+	// smallPart is the same for a program's client, whose buffer may be smaller, and for a
+	// slow connection: a connection on which nothing is answered for T/6 is given up.
+	smallPart = 32 << 10
+	// bytesAtOnce bounds the transactions of a round that wait for their answers at one
+	// time. They are written at once, and a slow network has T/3 for that.
+	bytesAtOnce = 256 << 10
+	// partsAtOnce bounds them as well. A program's client accepts 16 requests before it
+	// blocks, and others need it too.
 	partsAtOnce = 8
 	// maxAlone bounds the nodes that a round checks in transactions of their own,
 	// and those of which it finds out that they need that.
@@ -29,9 +37,20 @@ func (c *Conn) probe(paths []string, ended chan<- struct{}) {
 	var failed atomic.Bool
 	var found atomic.Int32 // nodes that turned out to be unreadable
 	var g errgroup.Group
+	size := partSize
+	if c.foreign != nil || c.slowRound.Load() {
+		size = smallPart
+	}
+	start := time.Now()
 	g.SetLimit(partsAtOnce)
-	for _, part := range c.unreadable.divide(paths) {
+	room := semaphore.NewWeighted(bytesAtOnce)
+	for _, part := range c.unreadable.divide(paths, size) {
+		size := min(sizeChecks(part), bytesAtOnce)
+		if room.Acquire(c.life, size) != nil {
+			break // the Conn is closed
+		}
 		g.Go(func() error {
+			defer room.Release(size)
 			if !failed.Load() && !c.probePart(part, &found) {
 				failed.Store(true)
 			}
@@ -39,6 +58,7 @@ func (c *Conn) probe(paths []string, ended chan<- struct{}) {
 		})
 	}
 	_ = g.Wait()
+	c.slowRound.Store(failed.Load() || time.Since(start) > c.Timeout()/24)
 }
 
 // probePart checks the nodes of a part. A node that is gone or unreadable ends the
@@ -92,11 +112,11 @@ func (u *unreadable) note(path string, is bool) {
 	u.paths[path] = struct{}{}
 }
 
-// divide divides nodes up into transactions. In a transaction an unreadable node
-// would hide the fate of those after it, so it is checked alone. If there are many
-// of these, each call takes some: their order is that of a map, and so random. divide
-// forgets the unreadable nodes that are not among paths.
-func (u *unreadable) divide(paths []string) (parts [][]string) {
+// divide divides nodes up into transactions of at most that many bytes. In a
+// transaction an unreadable node would hide the fate of those after it, so it is checked
+// alone. If there are many of these, each call takes some: their order is that of a map,
+// and so random. divide forgets the unreadable nodes that are not among paths.
+func (u *unreadable) divide(paths []string, most int) (parts [][]string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var part []string
@@ -110,8 +130,8 @@ func (u *unreadable) divide(paths []string) (parts [][]string) {
 			}
 			continue
 		}
-		n := len(p) + 32
-		if size+n > partSize && len(part) > 0 {
+		n := sizeCheck(p)
+		if size+n > most && len(part) > 0 {
 			parts, part, size = append(parts, part), nil, 0
 		}
 		part, size = append(part, p), size+n

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
@@ -16,23 +18,23 @@ import (
 // and only some of them at a time.
 func TestDivide(t *testing.T) {
 	var u unreadable
-	if parts := u.divide(nil); len(parts) != 0 {
+	if parts := u.divide(nil, partSize); len(parts) != 0 {
 		t.Errorf("%d parts of nothing", len(parts))
 	}
 	var paths []string
-	for i := range 3 * partSize / 1000 {
-		paths = append(paths, strings.Repeat("x", 968)+string(rune('0'+i/10))+string(rune('0'+i%10)))
+	for i := range 3*partSize/1000 + 1 {
+		paths = append(paths, fmt.Sprintf("%s%03d", strings.Repeat("x", 980), i)) // 1000 bytes of a transaction
 	}
-	parts := u.divide(paths)
+	parts := u.divide(paths, partSize)
 	if len(parts) != 4 || !slices.Equal(slices.Concat(parts...), paths) {
 		t.Errorf("%d parts", len(parts))
 	}
 	for _, part := range parts {
-		size := 0
+		var ops []any
 		for _, p := range part {
-			size += len(p) + 32
+			ops = append(ops, &zk.CheckVersionRequest{Path: p, Version: -1})
 		}
-		if size > partSize {
+		if size := sizeOf(ops...) - sizeOp; size > partSize {
 			t.Errorf("a part of %d bytes", size)
 		}
 	}
@@ -41,7 +43,7 @@ func TestDivide(t *testing.T) {
 		u.note(p, true)
 	}
 	u.note("/elsewhere", true)
-	parts = u.divide(paths)
+	parts = u.divide(paths, partSize)
 	alone := 0
 	for _, part := range parts {
 		if len(part) == 1 {
@@ -55,7 +57,7 @@ func TestDivide(t *testing.T) {
 		t.Errorf("%d unreadable nodes, want %d: one is guarded no more", n, maxAlone+5)
 	}
 	u.note(paths[0], false)
-	if parts := u.divide(paths[:2]); len(parts) != 2 || parts[0][0] != paths[1] || len(u.paths) != 1 {
+	if parts := u.divide(paths[:2], partSize); len(parts) != 2 || parts[0][0] != paths[1] || len(u.paths) != 1 {
 		t.Errorf("parts %d", len(parts))
 	}
 }
@@ -84,8 +86,8 @@ func TestPartsOfAProbe(t *testing.T) {
 		time.Sleep(T/6 + 1)
 		synctest.Wait()
 		// A part without an answer does not delay the others.
-		if n := f.countOf(wire.OpMulti); n != partsAtOnce {
-			t.Errorf("%d parts on their way, want %d", n, partsAtOnce)
+		if n := f.countOf(wire.OpMulti); n != bytesAtOnce/partSize {
+			t.Errorf("%d parts on their way, want %d", n, bytesAtOnce/partSize)
 		}
 		f.do(func() { f.script = nil })
 	})

@@ -12,30 +12,41 @@ import (
 const defaultPort = "2181"
 
 // ParseServers checks a list of servers and completes each to host:port. The default
-// port is 2181. An IPv6 address may stand in brackets or without them.
-func ParseServers(servers []string) ([]string, error) {
+// port is 2181. An IPv6 address may stand in brackets or without them. An element may
+// name several servers with commas between them. At the end of the last element, and
+// nowhere else, a chroot may stand; it is returned with its slash, or as "" if there is
+// none, and is not checked.
+func ParseServers(servers []string) (list []string, chroot string, err error) {
 	if len(servers) == 0 {
-		return nil, errors.New("the server list is empty")
+		return nil, "", errors.New("the server list is empty")
 	}
-	out := make([]string, len(servers))
-	for i, s := range servers {
-		hp, err := parseServer(s)
-		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", s, err)
+	for i, element := range servers {
+		hosts, root, found := strings.Cut(element, "/")
+		switch {
+		case found && (i < len(servers)-1 || strings.Contains(root, ",")):
+			return nil, "", fmt.Errorf("servers %q: a chroot can stand only behind the last server, as in \"zk1:2181,zk2:2181/app\"", element)
+		case found:
+			chroot = "/" + root
 		}
-		out[i] = hp
+		parts := strings.Split(hosts, ",")
+		for _, s := range parts {
+			if len(parts) > 1 {
+				s = strings.TrimSpace(s)
+			}
+			hp, err := parseServer(s)
+			if err != nil {
+				return nil, "", fmt.Errorf("server %q: %w", s, err)
+			}
+			list = append(list, hp)
+		}
 	}
-	return out, nil
+	return list, chroot, nil
 }
 
 func parseServer(s string) (string, error) {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "", errors.New("empty")
-	case strings.Contains(s, ","):
-		return "", errors.New("several servers in one string: give each its own element")
-	case strings.Contains(s, "/"):
-		return "", errors.New("a server is host:port; a root path goes into WithChroot")
 	case strings.ContainsAny(s, " \t\r\n"):
 		return "", errors.New("contains white space")
 	}

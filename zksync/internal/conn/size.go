@@ -89,6 +89,17 @@ func sizeCreate(path string, data []byte, acl []zk.ACL) int {
 	return n
 }
 
+// sizeCheck returns the size of the check of a node in a transaction, and sizeChecks that
+// of several.
+func sizeCheck(path string) int { return sizeOp + sizeText(path) + sizeInt }
+
+func sizeChecks(paths []string) (sum int64) {
+	for _, p := range paths {
+		sum += int64(sizeCheck(p))
+	}
+	return sum
+}
+
 // sizeRead returns the largest size of a request that reads a node.
 func sizeRead(path string) int { return sizeText(path) + 1 }
 

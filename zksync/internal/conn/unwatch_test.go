@@ -155,3 +155,71 @@ func TestProgramWatchesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A watch on a node that does not exist ends when the node is created, and is removed when
+// nobody uses it.
+func TestWatchCreation(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		srv, c := onServer(t)
+		watch := func() *Watch {
+			t.Helper()
+			w, err := c.WatchCreation("/new")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		w := watch()
+		if isDone(w) || w.Stat.Czxid != 0 || watch() != w {
+			t.Errorf("over %v, stat %+v", isDone(w), w.Stat)
+		}
+		if _, _, err := c.Create([]string{"/new"}, nil, 0, acl); err != nil {
+			t.Fatal(err)
+		}
+		<-w.Done()
+		if _, deleted := w.Over(); deleted || w.Changed() {
+			t.Error("that was a creation")
+		}
+		if w = watch(); isDone(w) || w.Stat.Czxid == 0 {
+			t.Errorf("of a node that exists: over %v, stat %+v", isDone(w), w.Stat)
+		}
+		if _, err := c.Delete("/new"); err != nil {
+			t.Fatal(err)
+		}
+		<-w.Done()
+		w = watch()
+		c.Leave(w)
+		time.Sleep(c.Timeout() + time.Second)
+		if n := srv.Requests()["removeWatches"]; n != 1 || !isDone(w) || len(srv.Watches()) != 0 {
+			t.Errorf("%d removals, over %v, watches %v", n, isDone(w), srv.Watches())
+		}
+	})
+}
+
+// The server has one watch on a node for a connection. So a watch on its creation is not
+// removed while there is another one on its data, and the other way round.
+func TestUnusedWatchIsNotRemovedWithItsTwin(t *testing.T) {
+	for _, creation := range []bool{false, true} {
+		bubble(t, "", func(t *testing.T) {
+			srv, c := onServer(t)
+			key := watchKey{path: "/n", creation: creation}
+			unused, err := c.sharedWatch(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used, err := c.sharedWatch(key.twin())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Leave(unused)
+			time.Sleep(c.Timeout() + time.Second)
+			if !isDone(unused) || isDone(used) || len(srv.Watches()) != 1 {
+				t.Errorf("unused over %v, used over %v, watches %v", isDone(unused), isDone(used), srv.Watches())
+			}
+			if _, err := c.Delete("/n"); err != nil {
+				t.Fatal(err)
+			}
+			<-used.Done()
+		})
+	}
+}

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"bytes"
+	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -12,7 +13,8 @@ import (
 // keepData bounds the data that a watch keeps of its node.
 const keepData = 4 << 10
 
-// Watch is a get-watch on one node, or a watch on its children. All callers that ask
+// Watch is a get-watch on one node, a watch on its children, or a watch on a node that does
+// not exist yet. All callers that ask
 // for it on one connection share it: a program's client can't remove a watch, so each
 // further one would stay until the node changes (conn.go:883-891). A Watch is over
 // at the first event on its node, or when the TCP connection ends on which it was
@@ -106,8 +108,7 @@ func (c *Conn) Spend(w *Watch) { c.watches.end(w, zk.EventNodeDataChanged) }
 func (c *Conn) After(w *Watch, f func()) { c.watches.after(w, f) }
 
 // Watch returns the watch on path. It makes no request if that is set already. It
-// fails with zk.ErrNoNode if there is no such node, and then leaves no watch. (An
-// exists-watch on a node that is gone would stay for ever, here and on the server.)
+// fails with zk.ErrNoNode if there is no such node, and then leaves no watch.
 func (c *Conn) Watch(path string) (*Watch, error) {
 	return c.sharedWatch(watchKey{path: path})
 }
@@ -116,6 +117,14 @@ func (c *Conn) Watch(path string) (*Watch, error) {
 // over a reconnect (conn.go:614), but here the watch ends with the connection.
 func (c *Conn) WatchChildren(path string) (*Watch, error) {
 	return c.sharedWatch(watchKey{path: path, children: true})
+}
+
+// WatchCreation returns a watch on a node that does not exist. It is over once the node is
+// created. If the node exists, the Stat of the watch is that of the node; otherwise the
+// Stat is zero. The watch is for a wait without an end: nobody else should leave a watch
+// on a node that is gone, which would stay for ever if a program's client has set it.
+func (c *Conn) WatchCreation(path string) (*Watch, error) {
+	return c.sharedWatch(watchKey{path: path, creation: true})
 }
 
 // sharedWatch returns the watch that has the key, once its request has been answered.
@@ -144,8 +153,11 @@ func (c *Conn) armedWatch(w *Watch) (*Watch, error) {
 // false.
 func (k watchKey) request(set bool) request {
 	op := wire.OpGetData
-	if k.children {
+	switch {
+	case k.children:
 		op = wire.OpGetChildren2
+	case k.creation:
+		op = wire.OpExists
 	}
 	return request{op: op, path: k.path, watch: set}
 }
@@ -169,6 +181,9 @@ const (
 // has a channel for it.
 func (c *Conn) arm(w *Watch, hasChannel bool) {
 	a, ran, err := c.do(w.key.request(!hasChannel))
+	if w.key.creation && errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
 	c.armed(w, &a, ran, err)
 	if c.foreign != nil {
 		c.foreign.feed.follow(w, hasChannel, a.events)

@@ -10,16 +10,24 @@ import (
 // watchKey identifies a Watch: a connection has at most one for each key.
 type watchKey struct {
 	path     string
-	children bool
+	children bool // of the names below the path
+	creation bool // of a node that does not exist
 }
 
 // endedBy reports whether an event on the path ends the watch.
 func (k watchKey) endedBy(event zk.EventType) bool {
-	if k.children {
+	switch {
+	case k.children:
 		return event == zk.EventNodeDeleted || event == zk.EventNodeChildrenChanged
+	case k.creation && event == zk.EventNodeCreated:
+		return true
 	}
 	return event == zk.EventNodeDeleted || event == zk.EventNodeDataChanged
 }
+
+// twin returns the key whose watch is the same one for the server, which knows one watch
+// on a node for each connection, whether the node exists or not.
+func (k watchKey) twin() watchKey { k.creation = !k.creation; return k }
 
 // watches is the table of the watches that are set or being set. It knows no client
 // and makes no requests. Its mutex may be taken while Conn.mu is held, and is never
@@ -73,7 +81,7 @@ func (t *watches) answered(w *Watch, epoch uint64, err error, valid bool) {
 func (t *watches) notify(path string, event zk.EventType) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, key := range [...]watchKey{{path, false}, {path, true}} {
+	for _, key := range [...]watchKey{{path: path}, {path: path, children: true}, {path: path, creation: true}} {
 		if w := t.byKey[key]; w != nil && key.endedBy(event) {
 			t.endLocked(w, event)
 		}
@@ -152,11 +160,13 @@ func (t *watches) leave(w *Watch, d time.Duration, then func()) {
 }
 
 // remove ends a watch that nobody uses, if send sends the request that removes it. send is
-// called under the mutex, so that the request to set the watch again comes after that.
+// called under the mutex, so that the request to set the watch again comes after that. It is
+// not called if the request would remove another watch of the table, too.
 func (t *watches) remove(w *Watch, send func(*Watch) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if isOver, _ := w.Over(); !isOver && w.users == 0 && send(w) {
+	_, shared := t.byKey[w.key.twin()]
+	if isOver, _ := w.Over(); !isOver && w.users == 0 && (shared || send(w)) {
 		t.endLocked(w, 0)
 	}
 }

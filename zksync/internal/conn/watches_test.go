@@ -11,25 +11,26 @@ import (
 var (
 	dataKey     = watchKey{path: "/node"}
 	childrenKey = watchKey{path: "/node", children: true}
+	creationKey = watchKey{path: "/node", creation: true}
 )
 
 // Each event ends the watches that it is for, and a watch that has ended is replaced.
 func TestTableOfWatches(t *testing.T) {
 	for _, test := range []struct {
-		name           string
-		event          zk.EventType
-		path           string
-		data, children bool // it ends
+		name                     string
+		event                    zk.EventType
+		path                     string
+		data, children, creation bool // it ends
 	}{
-		{"Deleted", zk.EventNodeDeleted, "/node", true, true},
-		{"DataChanged", zk.EventNodeDataChanged, "/node", true, false},
-		{"ChildrenChanged", zk.EventNodeChildrenChanged, "/node", false, true},
-		{"Created", zk.EventNodeCreated, "/node", false, false},
-		{"OfAnotherNode", zk.EventNodeDeleted, "/node/x", false, false},
+		{"Deleted", zk.EventNodeDeleted, "/node", true, true, true},
+		{"DataChanged", zk.EventNodeDataChanged, "/node", true, false, true},
+		{"ChildrenChanged", zk.EventNodeChildrenChanged, "/node", false, true, false},
+		{"Created", zk.EventNodeCreated, "/node", false, false, true},
+		{"OfAnotherNode", zk.EventNodeDeleted, "/node/x", false, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			table := newWatches()
-			ends := map[watchKey]bool{dataKey: test.data, childrenKey: test.children}
+			ends := map[watchKey]bool{dataKey: test.data, childrenKey: test.children, creationKey: test.creation}
 			got := make(map[watchKey]*Watch)
 			for key := range ends {
 				w, isNew, hasChannel := table.get(key)

@@ -194,8 +194,8 @@ func (r *release) begin(pace conn.Pace) { r.l.t.removeSoon(r.t.e, pace, r.d.wasS
 // removed is called with the result of the deletion. It must not block.
 func (r *release) removed(err error) {
 	if !r.tells {
+		r.l.gone(r.t, err) // first: Shutdown must not end before a loss is logged
 		r.l.t.deletes(-1)
-		r.l.gone(r.t, err)
 		return
 	}
 	r.l.t.Observer.Running(1)

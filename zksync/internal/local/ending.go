@@ -33,10 +33,13 @@ func (l *Lock) abandon(c *Call) {
 	t := c.group.ticket
 	l.note(c, l.line.before(c.group))
 	l.line.quit(c)
-	leaves := t != nil && t.left
+	var gone <-chan struct{}
+	if t != nil && t.left {
+		gone = t.gone.wait()
+	}
 	l.finish()
-	if leaves {
-		brief(t.gone)
+	if gone != nil {
+		brief(gone)
 	}
 }
 
@@ -101,6 +104,12 @@ func (l *Lock) Undo(c *Call) {
 	if h.shared {
 		h.ticket.pub.leaves(c.Name)
 	}
+	if other := l.exchanged(c, h); other != nil {
+		h = other
+		if h.shared {
+			h.ticket.pub.leaves(Name{})
+		}
+	}
 	switch {
 	case h.over():
 		l.mu.Unlock()
@@ -122,6 +131,20 @@ func (l *Lock) Undo(c *Call) {
 	if b.Deletion != nil {
 		brief(b.Deletion.done)
 	}
+}
+
+// exchanged returns the holder to which the level of a call that gives its grant back
+// belongs now, or nil if that is still its own. An Unlock ends any level of the read side:
+// it may have ended the level of a call that had not returned, and left its own.
+func (l *Lock) exchanged(c *Call, h *Holder) *Holder {
+	if !h.over() || h.kind != Read || c.Want.Handle {
+		return nil
+	}
+	other := l.line.pays(isRead, h.owner)
+	if other == nil || other.owner != h.owner {
+		return nil
+	}
+	return other
 }
 
 // refuse ends, with err, the waits of calls that can return an error. If all is set, it

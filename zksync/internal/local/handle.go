@@ -56,18 +56,34 @@ func (l *Lock) opens(h *Holder, c *Handle) {
 	if h.looked == nil {
 		h.looked = make([]bool, len(nodes))
 	}
-	for i, node := range nodes {
-		if !h.looked[i] { // else look still runs since an earlier handle
-			h.looked[i] = true
-			time.AfterFunc(lookAfter, func() { l.look(h, i, node) })
-		}
-	}
+	h.late = time.AfterFunc(lookAfter, func() { l.lookAll(h, nodes) })
 }
 
+// unguard ends what began with the first handle.
 func (h *Holder) unguard() {
 	if h.guard != nil {
 		h.guard.Stop()
 		h.guard = nil
+	}
+	if h.late != nil {
+		h.late.Stop()
+		h.late = nil
+	}
+}
+
+// lookAll begins to watch the nodes that nobody watches. look may still run since an
+// earlier handle.
+func (l *Lock) lookAll(h *Holder, nodes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.late = nil; h.lost != nil || len(h.open) == 0 {
+		return
+	}
+	for i, node := range nodes {
+		if !h.looked[i] {
+			h.looked[i] = true
+			go l.look(h, i, node)
+		}
 	}
 }
 

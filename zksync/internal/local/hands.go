@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/zklocker/go-zksync/zksync/internal/queue"
 )
@@ -105,12 +106,39 @@ func (l *Lock) leave(t *Ticket) {
 	if l.behind {
 		t.after = l.newest
 	}
+	if t == l.ending && t.cancel == nil {
+		return // vacate deletes it
+	}
+	l.leavers = append(l.leavers, t)
 	if t.cancel != nil {
 		t.cancel(errSuperseded)
 		return
 	}
-	if t != l.ending { // else vacate deletes it
-		l.remove(t)
+	if t.after != nil {
+		t.after.e.Swap(t.e)
+	}
+	l.remove(t)
+}
+
+// afterLeavers returns a function that waits until the nodes of the tickets that have left
+// are gone, or nil if there are none. A call that does not wait for its turn runs it
+// first: it must not be refused because of a place in line that nobody needs any more.
+func (l *Lock) afterLeavers() func(context.Context) {
+	if len(l.leavers) == 0 {
+		return nil
+	}
+	var all []<-chan struct{}
+	for _, t := range l.leavers {
+		all = append(all, t.gone.wait())
+	}
+	return func(ctx context.Context) {
+		for _, gone := range all {
+			select {
+			case <-gone:
+			case <-ctx.Done():
+				return
+			}
+		}
 	}
 }
 
@@ -118,13 +146,17 @@ func (l *Lock) leave(t *Ticket) {
 // begins once the contexts of lost holders have ended.
 func (l *Lock) remove(t *Ticket) {
 	l.ref(1)
+	var placed, gone <-chan struct{}
+	if o := t.after; o != nil {
+		placed, gone = o.placed.wait(), o.gone.wait()
+	}
 	l.todo.rest = append(l.todo.rest, func() {
 		go func() {
 			defer l.Leave()
-			if o := t.after; o != nil {
+			if placed != nil {
 				select {
-				case <-o.placed:
-				case <-o.gone:
+				case <-placed:
+				case <-gone:
 				}
 			}
 			l.gone(t, l.t.remove(t.e, nil))
@@ -137,13 +169,16 @@ func (l *Lock) gone(t *Ticket, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.rel.is(err)
-	close(t.gone)
+	t.gone.give()
+	if i := slices.Index(l.leavers, t); i >= 0 {
+		l.leavers = slices.Delete(l.leavers, i, i+1)
+	}
 }
 
 // serves records the group that a ticket serves from now on. The nodes will name one of
 // its calls, and the calls are notified of the node that the ticket waits for.
 func (l *Lock) serves(t *Ticket, g *group) {
-	t.pub.pass(g.calls[0])
+	l.pass(t, g.calls[0])
 	l.notify(t)
 }
 
@@ -194,7 +229,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 		}
 	}
 	if h.shared {
-		h.ticket.pub.joins(c)
+		l.joins(h.ticket, c)
 	}
 	h.ticket.peer = nil // the node that it waited for is gone
 	if h.kind == Permit {

@@ -31,6 +31,7 @@ type Holder struct {
 	open    map[*Handle]struct{}
 	guard   *conn.Guard // not nil while there are handles
 	looked  []bool      // for each node: a goroutine or a callback watches it; nil before the first handle
+	late    *time.Timer // calls lookAll; nil once it has
 	revoked bool        // the lock was asked back
 }
 

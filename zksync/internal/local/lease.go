@@ -66,6 +66,6 @@ type crowd struct {
 
 // nobody reports whether no permit of another session is known to wait. An observation
 // counts for T/6, so that a lost event does not keep other sessions out for long.
-func (c crowd) nobody(timeout time.Duration) bool {
-	return !c.others && time.Since(c.at) < timeout/6
+func (c *crowd) nobody(timeout time.Duration) bool {
+	return c != nil && !c.others && time.Since(c.at) < timeout/6
 }

@@ -22,8 +22,6 @@ func (program) Pending(int)                     {}
 func (program) Refused(string, bool, error)     {}
 func (program) LostUnseen(_, _ string, _ error) {}
 func (program) Limits(string, int64, int64)     {}
-func (program) Strange(string, []string)        {}
-func (program) Stays(string)                    {}
 func (program) Later(f func())                  { f() }
 func (program) Running(int)                     {}
 

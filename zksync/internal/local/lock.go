@@ -25,15 +25,18 @@ type Lock struct {
 	bound bool // guarded by t.mu
 
 	mu      sync.Mutex
+	behind  bool          // guarded by mu; a ticket that leaves now waits until newest stands in line
 	line    line          // guarded by mu
 	counted int           // guarded by mu; holders, and the ticket that lingers, that refs counts
 	held    int           // guarded by mu; holders that the table's Held counts
-	behind  bool          // guarded by mu; a ticket that leaves now waits until newest stands in line
 	newest  *Ticket       // guarded by mu; the ticket made last
 	there   chan struct{} // guarded by mu; closed once a permit's node has been made; nil: no call for permits yet
-	crowd   crowd         // guarded by mu
+	crowd   *crowd        // guarded by mu; nil: no permit of this session has had to wait
 	now     time.Time     // guarded by mu; the time, if the caller has read it; else zero
 	ending  *Ticket       // guarded by mu; the ticket of the holder that is ending
+	leavers []*Ticket     // guarded by mu; the tickets that left in line, until their nodes are gone
+	joining bool          // guarded by mu; a call joins the line
+	soon    *Ticket       // guarded by mu; the ticket that was made for that call, which makes the first request
 	todo    deferred      // guarded by mu; runs once mu is free
 
 	wake, lastWake *Call // guarded by mu; the calls that have their answers, linked by woken
@@ -192,14 +195,27 @@ func (l *Lock) join(c *Call) error {
 	}
 	ahead := l.aheadOf(c)
 	c.came = l.t.came.Add(1)
+	l.joining = true
 	err := l.line.join(c)
+	l.joining = false
 	switch {
 	case err != nil:
 		c.peer = l.before(c)
 	case c.group != nil:
 		l.waits(c, ahead)
 	}
-	l.finish()
+	if t := l.soon; t == nil {
+		l.finish()
+	} else {
+		l.soon = nil
+		d := l.unlock()
+		if d.rest == nil {
+			l.standSoon(t)
+		} else {
+			go l.stands(t) // the deletion of a node that lingered is not to come after the create
+		}
+		d.run()
+	}
 	if c.waits && l.t.Entangled(l.name, c.Terms, c.Owner) {
 		l.forbid(c.Owner, c.came) // it got that lock after enter had looked
 	}

@@ -192,7 +192,7 @@ func (l *Lock) downgrade(c *Call, h *Holder) error {
 			continue
 		}
 		// A writer that waited for a hand-over has to stand in line then.
-		l.line.downgrade(&Ticket{kind: Read, e: e, gone: make(chan struct{})}, c)
+		l.line.downgrade(&Ticket{kind: Read, e: e}, c)
 		l.finish()
 		return nil
 	}

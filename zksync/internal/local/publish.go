@@ -24,7 +24,8 @@ const nameDelay = 100 * time.Millisecond
 //
 // A waiting permit is not rewritten: a write to its node means that it has got in.
 //
-// The fields are guarded by the lock's mutex. A nil published does nothing.
+// The fields are guarded by the lock's mutex. A nil published names no call, and nothing
+// is to be done for it.
 type published struct {
 	l       *Lock
 	t       *Ticket
@@ -54,9 +55,19 @@ func (l *Lock) payload(c *Call, writes bool) (by served, says []byte) {
 	return by, says
 }
 
+// publishes begins to keep the data of a ticket's nodes correct, which name the call by.
+func (l *Lock) publishes(t *Ticket, by served) {
+	if t.says {
+		t.pub = &published{l: l, t: t, served: by}
+	}
+}
+
 // pass records that the ticket serves a call from now on, in place of the one before.
-func (p *published) pass(c *Call) {
-	if p != nil && p.served.name != c.Name {
+func (l *Lock) pass(t *Ticket, c *Call) {
+	if t.pub == nil && c.Name != (Name{}) {
+		l.publishes(t, served{})
+	}
+	if p := t.pub; p != nil && p.served.name != c.Name {
 		p.serve(served{name: c.Name, since: time.Now()})
 	}
 }
@@ -106,7 +117,9 @@ func (p *published) check() {
 	// A write that finds a node gone ends this holder, if there is one: its entry does
 	// not stand in line again. The entry of a waiting call may do so at any time.
 	h := t.holder
-	waits := t.kind == Permit && t.moving
+	// A write while the ticket is renewed might come between the reads of that, and
+	// use up the new watch.
+	waits := t.renewed || t.kind == Permit && t.moving
 	l.mu.Unlock()
 	again := time.Duration(0)
 	if err == nil && !waits {
@@ -138,8 +151,8 @@ func (p *published) claim() bool {
 }
 
 // checkAgain plans the next check, if one is needed, from how the last one went: whether
-// a permit was waiting, the changes that it saw, when it asked to be repeated, and its
-// error.
+// the ticket was renewed or a waiting permit, the changes that it saw, when it asked to be
+// repeated, and its error.
 func (p *published) checkAgain(waited bool, changes int, again time.Duration, err error) {
 	switch {
 	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.inUse():

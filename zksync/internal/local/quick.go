@@ -104,8 +104,8 @@ func (l *Lock) Give(read, sure bool) bool {
 
 // lulls has the lock linger that a call of Take has taken.
 func (l *Lock) lulls(h *Holder) bool {
-	s := &h.ticket.stay
-	if h.known || h.linger <= 0 || s.due.IsZero() || s.limit != l.stayLimit(h.linger) || !l.line.lull(h) {
+	s := h.ticket.stay
+	if s == nil || h.known || h.linger <= 0 || s.due.IsZero() || s.limit != l.stayLimit(h.linger) || !l.line.lull(h) {
 		return false
 	}
 	s.since = l.now

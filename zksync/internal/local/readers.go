@@ -35,15 +35,22 @@ func traceID(trace string) string {
 	return trace[3:35]
 }
 
-// joins records that a call now shares the nodes.
-func (p *published) joins(c *Call) {
-	if p == nil {
-		return
-	}
+// joins records that a call now shares the nodes of a ticket.
+func (l *Lock) joins(t *Ticket, c *Call) {
 	id := c.Name.reader()
 	if id == "" {
 		return
 	}
+	if t.pub == nil {
+		l.publishes(t, served{})
+	}
+	if t.pub != nil {
+		t.pub.joins(id, c)
+	}
+}
+
+// joins records that a call with that id now shares the nodes.
+func (p *published) joins(id string, c *Call) {
 	r := p.readers[id]
 	switch {
 	case r != nil:

@@ -18,9 +18,17 @@ type staying struct {
 	heeded *conn.Watch   // the watch on the line whose event ends the lingering
 }
 
+// staying returns what is known of the ticket's lingering.
+func (t *Ticket) staying() *staying {
+	if t.stay == nil {
+		t.stay = new(staying)
+	}
+	return t.stay
+}
+
 // stop frees the timer of a ticket that leaves.
 func (s *staying) stop() {
-	if s.timer != nil {
+	if s != nil && s.timer != nil {
 		s.timer.Stop()
 	}
 }
@@ -61,7 +69,7 @@ func (l *Lock) rested(t *Ticket, d time.Duration) {
 	if t.pub != nil && t.pub.served.name != (Name{}) {
 		t.pub.serve(served{since: time.Now()}) // nobody holds
 	}
-	s, limit := &t.stay, l.stayLimit(d)
+	s, limit := t.staying(), l.stayLimit(d)
 	s.limit, s.since = limit, time.Now()
 	l.heed(t)
 	end := s.since.Add(limit)
@@ -79,7 +87,7 @@ func (l *Lock) rested(t *Ticket, d time.Duration) {
 // tires ends the lingering of a ticket when its time is over.
 func (l *Lock) tires(t *Ticket) {
 	l.mu.Lock()
-	s := &t.stay
+	s := t.stay
 	s.due = time.Time{}
 	if l.line.resting == t {
 		if left := s.limit - time.Since(s.since); left > 0 {
@@ -95,7 +103,7 @@ func (l *Lock) tires(t *Ticket) {
 // heed has an event on the line end the lingering of a ticket.
 func (l *Lock) heed(t *Ticket) {
 	w := t.lease.Crowd()
-	if w == nil || w == t.stay.heeded {
+	if w == nil || w == t.staying().heeded {
 		return
 	}
 	t.stay.heeded = w
@@ -108,13 +116,16 @@ func (l *Lock) heed(t *Ticket) {
 	})
 }
 
-// evict has a ticket that lingers leave, and returns it; nil if there is none.
-func (l *Lock) evict() *Ticket {
+// evict has a ticket that lingers leave, and returns a channel that is closed once its
+// nodes are known to be gone; nil if there is none.
+func (l *Lock) evict() (gone <-chan struct{}) {
 	l.mu.Lock()
-	t := l.line.resting
+	if t := l.line.resting; t != nil {
+		gone = t.gone.wait()
+	}
 	l.line.yield()
 	l.finish()
-	return t
+	return gone
 }
 
 // makeWay ends the lingering of a ticket that can't serve the call. A call that does not
@@ -127,17 +138,18 @@ func (l *Lock) makeWay(c *Call) {
 	case !t.suits(&c.Want), l.terms.agrees(c.Terms) != nil, c.Try && !t.renewed && l.rests(t) == leaves:
 		l.line.yield()
 		if c.Try {
+			gone := t.gone.wait()
 			l.finish()
-			t.awaitGone(c)
+			c.awaits(gone)
 			l.mu.Lock()
 		}
 	}
 }
 
-// awaitGone waits until the nodes of a ticket are known to be gone, or until the call ends.
-func (t *Ticket) awaitGone(c *Call) {
+// awaits waits until the channel is closed, or until the call ends.
+func (c *Call) awaits(gone <-chan struct{}) {
 	select {
-	case <-t.gone:
+	case <-gone:
 	case <-c.Ctx.Done():
 	}
 }
@@ -149,8 +161,8 @@ func (t *Table) makeWay(c *Call) {
 		if l == nil {
 			continue
 		}
-		if t := l.evict(); t != nil && c.Try {
-			t.awaitGone(c)
+		if gone := l.evict(); gone != nil && c.Try {
+			c.awaits(gone)
 		}
 		l.Leave()
 	}

@@ -11,8 +11,7 @@ import (
 
 // stand puts a ticket in ZooKeeper's line for a group.
 func (l *Lock) stand(g *group) *Ticket {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try, cancel: cancel, placed: make(chan struct{}), gone: make(chan struct{})}
+	t := &Ticket{kind: g.Kind, weight: g.Weight, try: g.Try, cancel: noCancel}
 	writes := l.t.Writes(l.terms.ACL)
 	by, says := l.payload(g.calls[0], writes)
 	t.fixed = !writes && by.name != (Name{})
@@ -21,14 +20,33 @@ func (l *Lock) stand(g *group) *Ticket {
 		l.orderPermit(&order, t, g.Limit)
 	}
 	t.e = queue.New(l.t.Conn, order)
-	if writes && says != nil {
-		t.pub = &published{l: l, t: t, served: by}
+	if t.says = writes && says != nil; by.name != (Name{}) {
+		l.publishes(t, by)
 	}
 	l.t.track(t.e)
 	l.newest = t
 	l.ref(1)
-	go l.stands(ctx, t)
+	if l.joining && l.soon == nil {
+		l.soon = t
+	} else {
+		go l.stands(t)
+	}
 	return t
+}
+
+// noCancel is the cancel of a ticket whose request needs no context.
+func noCancel(error) {}
+
+// ctx returns the context of a ticket that stands in line, which ends when the ticket
+// leaves.
+func (l *Lock) ctx(t *Ticket) context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.cancel = cancel; t.left {
+		cancel(errSuperseded)
+	}
+	return ctx
 }
 
 // order returns what the entry of a new ticket for a group is asked to do.
@@ -36,10 +54,10 @@ func (l *Lock) order(t *Ticket, g *group, says []byte) queue.Order {
 	return queue.Order{
 		Places:  l.terms.places(l.name, *g.Want),
 		Data:    says,
-		After:   l.inOrder(g),
+		After:   l.after(g),
 		Strict:  g.Strict,
-		Strange: l.t.Observer.Strange,
-		Stays:   l.t.Observer.Stays,
+		Strange: l.t.Strange,
+		Stays:   l.t.Stays,
 		ACL:     l.terms.ACL,
 		Try:     g.Try,
 		Fence:   g.Handle,
@@ -56,7 +74,7 @@ func (l *Lock) orderPermit(order *queue.Order, t *Ticket, limit int64) {
 	order.Sent = sync.OnceFunc(func() { close(t.sent) })
 	order.Others = func(wait bool) {
 		l.mu.Lock()
-		l.crowd = crowd{time.Now(), wait}
+		l.crowd = &crowd{time.Now(), wait}
 		l.mu.Unlock()
 	}
 	order.Limits = func(smallest int64) { l.t.Observer.Limits(l.path, limit, smallest) }
@@ -67,19 +85,45 @@ func (l *Lock) orderPermit(order *queue.Order, t *Ticket, limit int64) {
 func (l *Lock) placed(t *Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	closeOnce(t.placed)
+	t.placed.give()
 	if l.there != nil {
 		closeOnce(l.there)
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
 // closeOnce closes a channel unless it is closed already. The caller must hold the lock's
 // mutex.
 func closeOnce(c chan struct{}) {
-	select {
-	case <-c:
-	default:
+	if !isClosed(c) {
 		close(c)
+	}
+}
+
+// after returns what the first request for a group waits for; nil if it waits for nothing.
+func (l *Lock) after(g *group) func(context.Context) {
+	order := l.inOrder(g)
+	if !g.Try {
+		return order
+	}
+	gone := l.afterLeavers()
+	switch {
+	case gone == nil:
+		return order
+	case order == nil:
+		return gone
+	}
+	return func(ctx context.Context) {
+		gone(ctx)
+		order(ctx)
 	}
 }
 
@@ -94,16 +138,17 @@ func (l *Lock) inOrder(g *group) func(context.Context) {
 		l.there = make(chan struct{})
 	}
 	before, there := l.newest, l.there
-	if before == nil {
+	if before == nil || before.placed.isGiven() || before.gone.isGiven() || isClosed(there) && isClosed(before.sent) {
 		return nil
 	}
+	placed, gone := before.placed.wait(), before.gone.wait()
 	return func(ctx context.Context) {
 		for _, c := range [...]chan struct{}{there, before.sent} {
 			select {
 			case <-c:
-			case <-before.placed:
+			case <-placed:
 				return
-			case <-before.gone:
+			case <-gone:
 				return
 			case <-ctx.Done():
 				return
@@ -128,9 +173,41 @@ func (l *Lock) refusedBy(t *Ticket, err error) *Peer {
 }
 
 // stands waits for the turn of a ticket in ZooKeeper's line.
-func (l *Lock) stands(ctx context.Context, t *Ticket) {
+func (l *Lock) stands(t *Ticket) { l.stood(t, t.e.Stand(l.ctx(t))) }
+
+// standSoon puts a ticket in ZooKeeper's line. The caller's goroutine sends the request, and
+// the one that reads the answers grants the lock, if the first answer shows that it is
+// free. Otherwise a goroutine waits for the turn.
+func (l *Lock) standSoon(t *Ticket) {
+	if !t.e.StandSoon(func() context.Context { return l.ctx(t) }, func(err error) { l.stoodSoon(t, err) }) {
+		go l.stands(t)
+	}
+}
+
+// stoodSoon does the same as stood. It does not block if err is nil.
+func (l *Lock) stoodSoon(t *Ticket, err error) {
+	if err != nil {
+		l.stood(t, err)
+		return
+	}
+	l.mu.Lock()
+	if t.left || l.line.contradicted(t) != nil {
+		l.mu.Unlock()
+		go l.stood(t, nil) // which deletes the node, or tells the program of a loss
+		return
+	}
+	t.rest()
+	t.waited = t.peer != nil
+	l.line.turn(t)
+	if d := l.unlock(); d.ends != nil || d.rest != nil {
+		go d.run()
+	}
+	l.Leave()
+}
+
+// stood handles the result of a ticket's wait for its turn.
+func (l *Lock) stood(t *Ticket, err error) {
 	defer l.Leave()
-	err := t.e.Stand(ctx)
 	l.mu.Lock()
 	t.rest()
 	t.waited = t.peer != nil
@@ -145,14 +222,18 @@ func (l *Lock) stands(ctx context.Context, t *Ticket) {
 			l.finish()
 			l.gone(t, l.t.remove(t.e, nil))
 		} else {
+			gone := t.gone.wait()
 			l.remove(t)
 			l.finish()
-			brief(t.gone)
+			brief(gone)
 		}
 		l.mu.Lock()
 		if t.moving {
 			for _, c := range t.group.calls {
-				c.Position = 1 + l.line.before(t.group)
+				if errors.Is(err, queue.ErrBusy) || t.e.Last() != "" { // else it stood nowhere
+					// What t waits behind counts the nodes of the calls before it here.
+					c.Position = max(t.e.Position(), 1+l.line.before(t.group))
+				}
 				c.peer = l.refusedBy(t, err)
 			}
 		}

@@ -21,8 +21,6 @@ type Observer interface {
 	Refused(node string, open bool, err error) // ZooKeeper refuses to delete a node or, if open, to show whether it exists
 	LostUnseen(path, node string, err error)   // a lock without a handle was lost
 	Limits(path string, limit, smallest int64) // permits with different limits are in line
-	Strange(parent string, names []string)     // children that look like another recipe's
-	Stays(node string)                         // a node in line that belongs to no session
 	Later(f func())                            // runs f after the functions passed before; may be called with mutexes held
 	Running(change int)                        // one function of the program more runs elsewhere, or one less; Close waits for them
 }
@@ -34,6 +32,9 @@ type Config struct {
 	Writes   func([]zk.ACL) bool // whether the session may write to nodes with the access list
 	Peers    bool                // calls listen for the node that they wait for
 	Told     bool                // the program is told of the ends of holdings, and of deletions
+	// Those of queue.Order, for all locks.
+	Strange func(parent string, names []string)
+	Stays   func(node string)
 	// During returns ctx, which ends also with the session.
 	During func(ctx context.Context) (context.Context, context.CancelFunc)
 }
@@ -135,6 +136,22 @@ func (t *Table) Empty(ctx context.Context) (ended bool) {
 			return true
 		}
 	}
+}
+
+// Plain counts the holders without a handle that have not lost: nobody tells those of a
+// loss.
+func (t *Table) Plain() (n int) {
+	t.each(func(l *Lock) deferred {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for h := l.line.held.first; h != nil; h = h.next {
+			if h.lost == nil && h.levels > 0 && h.handles == 0 {
+				n++
+			}
+		}
+		return deferred{}
+	})
+	return n
 }
 
 // each calls f for each lock in use and does the deferred work: it ends the contexts of

@@ -31,13 +31,14 @@ type Ticket struct {
 
 	// The lock's data about the ticket, guarded by the lock's mutex.
 	e      *queue.Entry
-	pub    *published
-	lease  queue.Lease // for hand-overs, once a call waits for one
-	arming bool        // the lease's watch is being set
-	peer   *Peer       // the node that it waits for, if known
-	asked  bool        // it was asked back, so that it does not linger
-	waited bool        // it had to wait for its turn in ZooKeeper's line
-	stay   staying
+	says   bool                    // its nodes have data that may be rewritten
+	pub    *published              // nil: its nodes have named no call so far
+	lease  queue.Lease             // for hand-overs, once a call waits for one
+	arming bool                    // the lease's watch is being set
+	peer   *Peer                   // the node that it waits for, if known
+	asked  bool                    // it was asked back, so that it does not linger
+	waited bool                    // it had to wait for its turn in ZooKeeper's line
+	stay   *staying                // nil: it has not lingered yet
 	quick  *quick                  // the holder for calls that leave no trace; nil: none yet
 	cancel context.CancelCauseFunc // ends the request that moves it; nil: none is under way
 	shrunk int                     // how many times its node was to be replaced by a smaller one
@@ -45,9 +46,37 @@ type Ticket struct {
 	given  bool                    // its holder gave the lock back, so that release deletes the nodes
 	after  *Ticket                 // the ticket that has to stand in line before this one leaves
 	rel    *Deletion               // the deletion or renewal that the call which gave the lock back waits for
-	placed chan struct{}           // closed once it stands in line
+	placed signal                  // given once it stands in line
 	sent   chan struct{}           // of a permit: closed once the request that makes its node was sent
-	gone   chan struct{}           // closed once its nodes are known to be gone
+	gone   signal                  // given once its nodes are known to be gone
+}
+
+// signal is given once. It has a channel only once somebody waits for it, because most
+// tickets are held for long with nobody waiting. The lock's mutex guards it. The zero
+// value has not been given.
+type signal struct{ c chan struct{} }
+
+// given is the channel of all signals that were given before anybody waited for them.
+var given = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// give gives the signal, unless that was done before.
+func (s *signal) give() {
+	if s.c == nil {
+		s.c = given
+	}
+	closeOnce(s.c)
+}
+
+// isGiven reports whether the signal was given.
+func (s *signal) isGiven() bool { return s.c != nil && isClosed(s.c) }
+
+// wait returns a channel that is closed once the signal is given. It may be read without
+// the mutex.
+func (s *signal) wait() <-chan struct{} {
+	if s.c == nil {
+		s.c = make(chan struct{})
+	}
+	return s.c
 }
 
 // serves reports whether a ticket on its way can be given to g.

@@ -21,7 +21,7 @@ func (l *Lock) Unlock(read bool, owner string, by Name) (b Back, err error) {
 	l.mu.Lock()
 	side := Kind.Alone
 	if read {
-		side = func(k Kind) bool { return k == Read }
+		side = isRead
 	}
 	h := l.line.pays(side, owner)
 	if h == nil {
@@ -36,6 +36,9 @@ func (l *Lock) Unlock(read bool, owner string, by Name) (b Back, err error) {
 	l.finish()
 	return b, nil
 }
+
+// isRead is the kinds of the read side, as Kind.Alone is those of the other side.
+func isRead(k Kind) bool { return k == Read }
 
 // unpaid returns why there is no level to end.
 func (l *Lock) unpaid(side func(Kind) bool, owner string) error {
@@ -53,8 +56,9 @@ func (l *Lock) unpaid(side func(Kind) bool, owner string) error {
 }
 
 // GiveBack gives back n permits that were taken without a handle: first lost ones, then
-// the newest. If there are fewer than n, it does nothing and returns ErrUnlocked.
-func (l *Lock) GiveBack(n int64) (all []Back, err error) {
+// the newest. It appends the results to all. If there are fewer than n, it does nothing and
+// returns ErrUnlocked.
+func (l *Lock) GiveBack(n int64, all []Back) ([]Back, error) {
 	l.mu.Lock()
 	if l.loose() < n {
 		l.mu.Unlock()

@@ -54,32 +54,70 @@ type blocking struct {
 	e        *Entry
 	i, place int         // place is our position in line
 	blocker  string      // its full path
-	sole     bool        // its end makes it our turn
-	its, own *conn.Watch // on the blocker, and on our node
+	sole     bool        // its end makes it our turn, and may show that without a read
+	its, own *conn.Watch // on the blocker, and on our node if sole
 }
 
 // block waits at place i for the blocker. It returns nil if it is our turn, without a
 // read, and errLook if walk has to decide again.
-func (e *Entry) block(ctx context.Context, i, place int, blocker string, sole bool, known *blocked) error {
-	b := blocking{e: e, i: i, place: place, blocker: blocker, sole: sole}
-	e.watchBoth(func(b *conn.Batch) *conn.Call { return b.Watch(blocker) }, e.nodes[i])
-	if err := b.watchBlocker(known); err != nil {
-		return err
+//
+// Our own node is watched only if the turn may come without a read. Otherwise the list
+// that decides it shows whether our node still stands.
+func (e *Entry) block(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
+	b := blocking{e: e, i: i, place: v.place(seen.own), blocker: e.nodeAt(i, seen.line[v.Watch])}
+	if b.sole = v.Sole && e.c.Ordered() && !e.isKin(seen.line[v.Watch]); b.sole {
+		e.watchBoth(b.blocker, e.nodes[i])
 	}
-	var err error
-	if b.own, err = e.watchOwn(i); err != nil {
+	turn, err := b.arm(known)
+	switch {
+	case err != nil:
 		return err
-	}
-	if b.gotIn() {
+	case turn:
+		return e.confirmAlive(i)
+	case b.gotIn():
 		return errIn
 	}
-	e.stays(blocker, &b.its.Stat)
-	if sole {
+	e.stays(b.blocker, &b.its.Stat)
+	if v.Sole {
 		// The next in line keeps its session proven alive, so that its turn costs
 		// no request.
 		defer e.c.Guard(e.nodes[i:i+1], e.session, nil).Stop()
 	}
 	return b.wait(ctx, known)
+}
+
+// arm sets the watches. turn reports that the blocker is gone already and our node stands,
+// which says as much as another list.
+func (b *blocking) arm(known *blocked) (turn bool, err error) {
+	err = b.watchBlocker(known)
+	if turn = errors.Is(err, errLook); !b.sole || err != nil && !turn {
+		return false, err
+	}
+	if b.own, err = b.e.watchOwn(b.i); err != nil {
+		return false, err
+	}
+	if turn && !b.e.fresh(b.own) {
+		return false, errLook
+	}
+	return turn, nil
+}
+
+// ownDone is closed when the watch on our node is over.
+func (b *blocking) ownDone() <-chan struct{} {
+	if b.own == nil {
+		return nil
+	}
+	return b.own.Done()
+}
+
+// missing reports whether the blocker is known to be gone, or our own node if nothing
+// watches that.
+func (b *blocking) missing() bool {
+	_, _, err := b.e.c.Stat(b.blocker)
+	if b.own == nil && !errors.Is(err, zk.ErrNoNode) {
+		_, _, err = b.e.c.Stat(b.e.nodes[b.i])
+	}
+	return errors.Is(err, zk.ErrNoNode)
 }
 
 // wait waits for an event on one of the two nodes. If a node has only new data, wait
@@ -89,7 +127,7 @@ func (b *blocking) wait(ctx context.Context, known *blocked) error {
 	local := b.its.Stat.EphemeralOwner == e.session
 	// The watches report every change. But go-zookeeper may fail to set them again
 	// after a reconnect, and only logs that (its conn.go:649-653). So a read every T
-	// checks the blocker.
+	// checks the blocker. Somebody may have deleted a node of ours that is not watched.
 	poll := time.NewTicker(max(e.c.Timeout(), time.Second))
 	defer poll.Stop()
 	for {
@@ -105,7 +143,7 @@ func (b *blocking) wait(ctx context.Context, known *blocked) error {
 			default:
 				return errLook
 			}
-		case <-b.own.Done():
+		case <-b.ownDone():
 			if !b.own.Changed() {
 				return errLook
 			}
@@ -116,7 +154,7 @@ func (b *blocking) wait(ctx context.Context, known *blocked) error {
 		case <-ctx.Done():
 			return ctxEnd{context.Cause(ctx)}
 		case <-poll.C:
-			if _, _, err := e.c.Stat(b.blocker); errors.Is(err, zk.ErrNoNode) {
+			if b.missing() {
 				return errLook
 			}
 		}

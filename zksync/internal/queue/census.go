@@ -22,8 +22,10 @@ import (
 //
 // A parent that was deleted and made again counts from the start. A get-watch on the parent
 // tells: it reports the deletion before any later answer on its connection. It is set
-// after the listing, or together with it, and counts only if it was set on the parent that
-// was listed: both answers name the transaction that created the parent.
+// after a listing, and counts only if it was set on the parent that was listed: both answers
+// name the transaction that created the parent. The watch is worth a request where nobody
+// else stands in line when a path is used again. Where others do, the next number would
+// not be the expected one.
 //
 // One thing can't be seen from here: ZooKeeper 3.8.4 and later withhold the report of a
 // deletion from a session that may not read the node at that moment.
@@ -62,6 +64,8 @@ type known struct {
 	foreign []znode.Foreign
 	leaving []string    // nodes of line whose deletion is on its way
 	calm    bool        // the last node had the expected number
+	again   bool        // the path was used before
+	asked   bool        // a watch on the parent was requested, and is not answered
 	watch   *conn.Watch // on the parent; nil: none
 	spoilt  int         // watches that were ended by a write
 	used    time.Time   // last
@@ -146,28 +150,45 @@ func (s *Census) vanished(parent string) {
 	delete(s.lines, parent)
 }
 
-// asks returns what to request together with a node at a place: a listing, unless its
-// number is expected to show that it is its turn, and a watch on the parent.
-func (s *Census) asks(p Place, epoch uint64) (list, watch bool) {
+// asks reports whether to request a listing together with a node at a place. It is not
+// needed if the node's number is expected to show that it is its turn.
+func (s *Census) asks(p Place, epoch uint64) bool {
 	if s == nil {
-		return true, false
+		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.of(p.Parent)
 	if k == nil {
-		return true, false
+		return true
 	}
-	k.used = time.Now()
-	if !k.watched(epoch) {
-		return true, k.spoilt < maxSpoilt
+	k.used, k.again = time.Now(), true
+	// The answer to a watch that was asked for comes before that to the node.
+	if !k.watched(epoch) && !(k.asked && k.epoch == epoch) {
+		return true
 	}
 	line := slices.DeleteFunc(slices.Clone(k.line), func(n znode.Name) bool { return slices.Contains(k.leaving, n.Raw) })
 	line = append(line, znode.Name{Kind: p.Kind, Weight: p.Weight, Limit: p.Limit, Seq: k.next})
-	return !k.calm || !p.turn(line, len(line)-1), false
+	return !k.calm || !p.turn(line, len(line)-1)
 }
 
-// watches records the watch on a parent. It returns a watch to leave (conn.Conn.Leave), or
+// wants reports whether to request a watch on a parent, where a listing has just shown that
+// nobody else stands in line. The answer is for watches.
+func (s *Census) wants(parent string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.of(parent)
+	if k == nil || !k.again || k.asked || k.watch != nil || k.czxid == 0 || k.spoilt >= maxSpoilt {
+		return false
+	}
+	k.asked = true
+	return true
+}
+
+// watches records the watch on a parent, or nil if it could not be set. It returns a watch to leave (conn.Conn.Leave), or
 // nil.
 func (s *Census) watches(parent string, w *conn.Watch) (spare *conn.Watch) {
 	s.mu.Lock()
@@ -176,7 +197,7 @@ func (s *Census) watches(parent string, w *conn.Watch) (spare *conn.Watch) {
 	if k == nil {
 		return w
 	}
-	spare, k.watch = k.watch, w
+	spare, k.watch, k.asked = k.watch, w, false
 	return spare
 }
 

@@ -55,13 +55,19 @@ func TestCensusCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var s Census
 			p := mutexes
-			if list, watch := s.asks(p, epoch); !list || watch {
+			if list, watch := s.asks(p, epoch), s.wants(testParent); !list || watch {
 				t.Errorf("a path that is not known: list %v, watch %v", list, watch)
 			}
 			old := lockNode(t, p, 4)
 			s.learn(p, []znode.Name{old}, 5, czxid, epoch)
-			if list, watch := s.asks(p, epoch); !list || !watch {
+			if s.wants(testParent) {
+				t.Error("a watch is asked for at the first use")
+			}
+			if list, watch := s.asks(p, epoch), s.wants(testParent); !list || !watch {
 				t.Errorf("a path that is known: list %v, watch %v", list, watch)
+			}
+			if list, watch := s.asks(p, epoch), s.wants(testParent); !list || watch {
+				t.Errorf("a watch that was asked for, in a line that is not calm: list %v, watch %v", list, watch)
 			}
 			s.gone(testParent+"/"+old.Raw, nil)
 			if _, ok := s.counts(p, []znode.Name{lockNode(t, p, 5)}, epoch); ok {
@@ -71,7 +77,7 @@ func TestCensusCounts(t *testing.T) {
 			s.learn(p, []znode.Name{last}, 6, czxid, epoch)
 			s.watches(testParent, tt.watch)
 			s.gone(testParent+"/"+last.Raw, tt.gone)
-			if list, _ := s.asks(p, tt.epoch); list != tt.list {
+			if list := s.asks(p, tt.epoch); list != tt.list {
 				t.Errorf("a listing is asked for: %v", list)
 			}
 			p.Foreign = tt.names
@@ -104,16 +110,16 @@ func TestCensusOfPermits(t *testing.T) {
 			t.Errorf("permit %d: %v, %v", seq, line, ok)
 		}
 	}
-	if list, _ := s.asks(p, 1); !list {
+	if !s.asks(p, 1) {
 		t.Error("nothing is left, and no listing asked for")
 	}
 	s.gone(testParent+"/"+first.Raw, nil)
 	p.Weight = 1
-	if list, _ := s.asks(p, 1); list {
+	if s.asks(p, 1) {
 		t.Error("one is left, and a listing asked for")
 	}
 	p.Limit = 6
-	if list, _ := s.asks(p, 1); !list {
+	if !s.asks(p, 1) {
 		t.Error("the limits differ, and no listing asked for")
 	}
 }

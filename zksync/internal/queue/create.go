@@ -15,16 +15,23 @@ import (
 // create puts the entry's nodes in line. When create fails, either the nodes are known
 // not to exist, or Remove finds what is known of them.
 func (e *Entry) create(ctx context.Context) error {
+	if stands, err := e.swap(ctx); stands || err != nil {
+		return err
+	}
 	fresh, ordinary := e.isFresh(), false
+	if e.begun != nil {
+		fresh = e.begun.fresh
+	}
 	for p := (pause{}); ; p.wait(ctx) {
-		if _, err := e.c.Await(ctx); err != nil {
-			return err
+		if e.begun == nil {
+			if _, err := e.c.Await(ctx); err != nil {
+				return err
+			}
 		}
 		err := e.attempt(fresh)
 		switch {
 		case err == nil && e.ran.Session() != 0:
-			e.stands(e.ran.Session(), e.made, e.sent)
-			e.fence.Store(e.czxid)
+			e.stood()
 			return nil
 		case err == nil || conn.Classify(err) == conn.Unknown:
 			// Perhaps the nodes were made: by the session before, or by the one
@@ -58,27 +65,48 @@ func (e *Entry) create(ctx context.Context) error {
 	}
 }
 
-// attempt requests the nodes once, and records the attempt before it is sent, and what
-// came of it. Each attempt has its own GUID: with one GUID for all, a search could
-// find the node of an older attempt or session.
-func (e *Entry) attempt(fresh bool) error {
-	e.claim(znode.NewGUID())
-	paths, data := e.paths(e.guid), e.wanted()
-	e.tries(paths)
-	forget := func() {}
-	if e.order.Sent != nil {
-		forget = e.c.Sent(paths[0], e.order.Sent)
+// stood records that the nodes of an attempt stand.
+func (e *Entry) stood() {
+	e.stands(e.ran.Session(), e.made, e.sent)
+	e.fence.Store(e.czxid)
+}
+
+// attempt requests the nodes once, and records what came of it. If an attempt has begun,
+// it records what came of that.
+func (e *Entry) attempt(fresh bool) (err error) {
+	if t := e.begun; t != nil {
+		e.begun = nil
+		return e.take(t)
 	}
-	create := e.createAlone
+	paths, data := e.begin()
+	forget := e.reports(paths)
 	if e.beside = nil; e.c.Ordered() {
-		create = func(paths []string, data []byte) ([]string, int64, conn.Ran, error) {
-			return e.sendTogether(paths, data, fresh)
-		}
+		err = e.sendTogether(paths, data, fresh)
+	} else {
+		e.sent = data
+		e.made, e.czxid, e.ran, err = e.createAlone(paths, data)
 	}
-	made, czxid, ran, err := create(paths, data)
 	forget()
-	e.ran, e.sent, e.made, e.czxid = ran, data, made, czxid
 	return err
+}
+
+// begin records an attempt before it is sent. Each attempt has its own GUID: with one GUID
+// for all, a search could find the node of an older attempt or session.
+func (e *Entry) begin() (paths []string, data []byte) {
+	e.claim(znode.NewGUID())
+	e.attempted = new(attempted)
+	paths, data = e.paths(e.guid), e.wanted()
+	e.tries(paths)
+	return paths, data
+}
+
+// reports has the order's Sent called when a create of the first of the paths is sent, until
+// forget is called.
+func (e *Entry) reports(paths []string) (forget func()) {
+	if e.order.Sent == nil {
+		return func() {}
+	}
+	return e.c.Sent(paths[0], e.order.Sent)
 }
 
 // createAlone requests the nodes with nothing beside them. A program's client would wait

@@ -86,6 +86,6 @@ func (p Place) turn(line []znode.Name, own int) bool {
 		return false
 	}
 	return p.Kind != znode.Permit || !slices.ContainsFunc(line, func(n znode.Name) bool {
-		return n.Kind == znode.Permit && n.Limit != p.Limit
+		return n.Kind != znode.Permit || n.Limit != p.Limit
 	})
 }

@@ -7,16 +7,31 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 )
 
-// owned has the GUIDs of this process whose nodes an entry answers for, with the
-// entry's Order.Of.
+// owned has the GUIDs of this process whose nodes an entry answers for, with that *Entry.
 var owned sync.Map
 
 func isOwned(g znode.GUID) bool { _, ok := owned.Load(g); return ok }
 
+// ownerOf returns the entry of this process that answers for a node, or nil.
+func ownerOf(n znode.Name) *Entry {
+	if !n.HasGUID {
+		return nil
+	}
+	v, _ := owned.Load(n.GUID)
+	e, _ := v.(*Entry)
+	return e
+}
+
+// isKin reports whether another entry of the same session answers for a node.
+func (e *Entry) isKin(n znode.Name) bool {
+	o := ownerOf(n)
+	return o != nil && o.c == e.c
+}
+
 // claim makes the entry answer for the nodes of a GUID: no sweep deletes them.
 func (e *Entry) claim(g znode.GUID) {
 	e.guid, e.owned = g, true
-	owned.Store(g, e.order.Of)
+	owned.Store(g, e)
 }
 
 // forget ends the claim: nobody has to answer for the nodes any more.

@@ -17,7 +17,7 @@ import (
 // Fits is the rule of permits: it is a permit's turn when the weights of all permits
 // up to and including it add up to at most the limit. Where the limits differ, the
 // smallest one up to ours counts. Nodes of other kinds don't count: they would take
-// permits away.
+// permits away. See Entry.mixed for those of other sessions.
 //
 // The first permit that does not fit has to see every change of the line: if it
 // watched one holder, the release of another holder would leave a permit unused. Each
@@ -79,12 +79,7 @@ func (e *Entry) limits(line []znode.Name, own int) error {
 
 // waitForChange waits for any change of the line at place i since it was listed.
 func (e *Entry) waitForChange(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
-	e.watchBoth(func(b *conn.Batch) *conn.Call { return b.WatchChildren(e.order.Places[i].Parent) }, e.nodes[i])
-	w, err := e.watchLine(i, seen)
-	if err != nil {
-		return err
-	}
-	wo, err := e.watchOwn(i)
+	w, err := e.watchLine(i, seen) // it reports the end of our own node, too
 	if err != nil {
 		return err
 	}
@@ -93,7 +88,6 @@ func (e *Entry) waitForChange(ctx context.Context, i int, seen *view, v Verdict,
 	defer poll.Stop()
 	select {
 	case <-w.Done():
-	case <-wo.Done():
 	case <-poll.C:
 		// No holder is watched by itself. The others leave at some time, so that a
 		// node that never leaves gets to the front.

@@ -35,41 +35,58 @@ type Entry struct {
 
 	// Written by Stand, and by Remove if an attempt is still open. session and nodes
 	// are written with mu held.
-	ran     conn.Ran     // of the attempt that is open
-	sent    []byte       // the data of its nodes
-	made    []string     // its nodes, if their names are known
-	czxid   int64        // of those nodes, if known
-	beside  *together    // what was sent with them, until it is looked at
-	guid    znode.GUID   // of the attempt whose nodes stand
-	owned   bool         // guid is registered
-	session int64        // the session that owns the nodes
-	nodes   []string     // full paths, one a place; a new slice for new nodes
-	fence   atomic.Int64 // czxid of the nodes, once known
+	*attempted              // the newest attempt; nil once Stand has succeeded
+	begun      *together    // the attempt of StandSoon, until its outcome is looked at
+	old        *Entry       // the entry to swap for: see Swap
+	guid       znode.GUID   // of the attempt whose nodes stand
+	owned      bool         // guid is registered
+	session    int64        // the session that owns the nodes
+	nodes      []string     // full paths, one a place; a new slice for new nodes
+	fence      atomic.Int64 // czxid of the nodes, once known
 
 	// Taken while nodes are replaced or deleted. It is no sync.Mutex, because that
 	// would be held during requests, and a goroutine that waits for it would stop the
 	// time of a synctest bubble.
-	op   chan struct{}
-	torn bool // guarded by op; a transaction of ours may have deleted some of left
+	op   chan struct{} // guarded by mu; made when it is needed first: see turn
+	torn bool          // guarded by op; a transaction of ours may have deleted some of left
 
 	mu   sync.Mutex
 	data data     // guarded by mu; the data of the nodes
 	open []string // guarded by mu; nodes that were requested, while it is unknown whether they were made
 	left []string // guarded by mu; nodes not known to be gone
 	last string   // guarded by mu; the first node of the newest attempt
-	node string   // guarded by mu; the first of the nodes that stand
-	kept refused  // guarded by mu
+	kept *refused // guarded by mu; nil: none
+}
+
+// attempted is what is known of one attempt to make the nodes.
+type attempted struct {
+	ran    conn.Ran
+	sent   []byte    // the data of the nodes
+	made   []string  // the nodes, if their names are known
+	czxid  int64     // of the nodes, if known
+	beside *together // what was sent with them, until it is looked at
 }
 
 // New returns an entry that does not stand in line yet.
 func New(c *conn.Conn, o Order) *Entry {
-	return &Entry{c: c, order: o, permit: o.Places[0].Kind == znode.Permit, op: make(chan struct{}, 1), data: data{want: o.Data}}
+	return &Entry{c: c, order: o, permit: o.Places[0].Kind == znode.Permit, data: data{want: o.Data}}
 }
 
 // alter begins to replace or delete nodes; the returned function ends it.
 func (e *Entry) alter() (end func()) {
-	e.op <- struct{}{}
-	return func() { <-e.op }
+	op := e.turn()
+	op <- struct{}{}
+	return func() { <-op }
+}
+
+// turn returns the channel that is full while nodes are replaced or deleted.
+func (e *Entry) turn() chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.op == nil {
+		e.op = make(chan struct{}, 1)
+	}
+	return e.op
 }
 
 // alterPermit does the same as alter for a permit, whose node may be replaced at any
@@ -85,7 +102,10 @@ func (e *Entry) alterPermit() (end func()) {
 func (e *Entry) Node() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.node
+	if len(e.nodes) == 0 {
+		return ""
+	}
+	return e.nodes[0]
 }
 
 // Nodes returns the full paths of the entry's nodes, one a place.
@@ -140,11 +160,18 @@ func (e *Entry) stands(session int64, nodes []string, sent []byte) {
 	e.mu.Lock()
 	e.session, e.nodes = session, nodes
 	e.data.standing(sent, len(nodes))
-	e.open, e.left, e.last, e.node = nil, nodes, nodes[0], nodes[0]
+	e.open, e.left, e.last = nil, nodes, nodes[0]
 	e.mu.Unlock()
 	if e.order.Placed != nil {
 		e.order.Placed()
 	}
+}
+
+// succeeded frees the memory of what only Stand uses.
+func (e *Entry) succeeded() {
+	e.attempted = nil
+	o := &e.order
+	o.Blocked, o.Placed, o.Sent, o.Others, o.Limits = nil, nil, nil, nil, nil
 }
 
 // Session returns the session that owns the nodes.
@@ -152,7 +179,7 @@ func (e *Entry) Session() int64 { return e.session }
 
 // Fence returns the zxid of the transaction that made the nodes. It is 0 if that is not
 // known: the answer to the creation was lost, or a program's client has dropped it, and
-// neither did the order ask for the fence nor had the entry to wait.
+// nobody has asked for the fence.
 func (e *Entry) Fence() int64 { return e.fence.Load() }
 
 // ReadFence reads the fence if it is not known. While there is no connection it waits. It

@@ -89,8 +89,9 @@ func isGone(err error) bool {
 // If more is to be done, or if nothing could be sent, RemoveSoon does nothing and returns
 // false.
 func (e *Entry) RemoveSoon(pace conn.Pace, done func(error)) bool {
+	op := e.turn()
 	select {
-	case e.op <- struct{}{}:
+	case op <- struct{}{}:
 	default:
 		return false // the node is being replaced
 	}
@@ -101,7 +102,7 @@ func (e *Entry) RemoveSoon(pace conn.Pace, done func(error)) bool {
 			return true
 		}
 	}
-	<-e.op
+	<-op
 	return false
 }
 
@@ -112,7 +113,7 @@ func (e *Entry) soonRemoved(ran conn.Ran, answer error, done func(error)) {
 	case again, errors.Is(err, conn.ErrClosed):
 		go func() {
 			err := e.removeLeft(conn.Classify(answer) == conn.Unknown)
-			<-e.op
+			<-e.turn()
 			done(err)
 		}()
 		return
@@ -125,7 +126,7 @@ func (e *Entry) soonRemoved(ran conn.Ran, answer error, done func(error)) {
 	e.order.Census.gone(e.Left()[0], err)
 	e.leaves(nil)
 	e.forget()
-	<-e.op
+	<-e.turn()
 }
 
 // errTorn reports that the node is gone, and that a transaction of ours may have deleted it
@@ -243,8 +244,8 @@ type refused struct {
 func (e *Entry) keeps(node string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.kept.session != e.session {
-		e.kept = refused{session: e.session}
+	if e.kept == nil || e.kept.session != e.session {
+		e.kept = &refused{session: e.session}
 	}
 	if len(e.kept.nodes) < maxKept {
 		e.kept.nodes = append(e.kept.nodes, node)
@@ -256,5 +257,8 @@ func (e *Entry) keeps(node string) {
 func (e *Entry) Kept() (session int64, nodes []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.kept == nil {
+		return 0, nil
+	}
 	return e.kept.session, e.kept.nodes
 }

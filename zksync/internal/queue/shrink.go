@@ -109,7 +109,7 @@ func (e *Entry) shrunk(node string) {
 	e.mu.Lock()
 	e.nodes = []string{node}
 	e.data.standing(e.data.said, 1)
-	e.left, e.last, e.node = e.nodes, node, node
+	e.left, e.last = e.nodes, node
 	e.mu.Unlock()
 }
 

@@ -39,10 +39,18 @@ func (e *Entry) Stand(ctx context.Context) error {
 			return err
 		}
 	}
+	return e.stand(ctx, e.create(ctx))
+}
+
+// stand waits for the entry's turn. err is that of create.
+func (e *Entry) stand(ctx context.Context, err error) error {
 	for last := false; ; last = e.order.Try {
-		err := e.create(ctx)
 		if err == nil {
 			err = e.wait(ctx)
+		}
+		if err == nil {
+			e.succeeded()
+			return nil
 		}
 		if !errors.Is(err, errAgain) {
 			return err
@@ -57,6 +65,7 @@ func (e *Entry) Stand(ctx context.Context) error {
 		if err := e.Remove(nil); errors.Is(err, conn.ErrClosed) {
 			return err
 		}
+		err = e.create(ctx)
 	}
 }
 
@@ -76,8 +85,8 @@ func (e *Entry) busy(p Place, line []znode.Name, v Verdict) error {
 	}
 	n := line[v.Watch]
 	busy := &BusyError{Node: path.Join(p.Parent, n.Raw)}
-	if n.HasGUID {
-		busy.Of, _ = owned.Load(n.GUID)
+	if o := ownerOf(n); o != nil {
+		busy.Of = o.order.Of
 	}
 	return busy
 }
@@ -107,6 +116,9 @@ func (e *Entry) look(ctx context.Context) error {
 				return err
 			}
 			line := append(e.parse(p, names), znode.Name{Kind: p.Kind, Weight: p.Weight, Limit: p.Limit})
+			if err := e.mixed(p.Parent, line, len(line)-1); err != nil {
+				return err
+			}
 			if v := p.Rule(line, len(line)-1); !v.Held {
 				e.place.Store(int32(v.place(len(line) - 1)))
 				return e.busy(p, line, v)

@@ -167,7 +167,7 @@ func (e *Entry) othersWait(line []znode.Name) bool {
 		if n.Kind != znode.Permit || blocker < 0 {
 			continue
 		}
-		if of, ours := owned.Load(n.GUID); !n.HasGUID || !ours || of != e.order.Of {
+		if o := ownerOf(n); o == nil || o.order.Of != e.order.Of {
 			return true
 		}
 	}

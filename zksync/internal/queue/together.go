@@ -16,6 +16,9 @@ type together struct {
 	create *conn.Call
 	fresh  bool         // it creates the parent, too
 	lists  []*conn.Call // one for each place; nil: the census is expected to know the line
+	data   []byte       // of the nodes
+	looked bool         // the numbers of the nodes were looked at
+	seen   *view        // what they showed; nil: nothing
 }
 
 // isFresh reports whether the parent is created together with the node. Only one parent
@@ -32,10 +35,19 @@ func (e *Entry) isFresh() bool {
 
 // sendTogether sends the create of an attempt and what goes beside it, and waits for the
 // answer to the create.
-func (e *Entry) sendTogether(paths []string, data []byte, fresh bool) (made []string, czxid int64, ran conn.Ran, err error) {
-	const flags = zk.FlagEphemeral | zk.FlagSequence
+func (e *Entry) sendTogether(paths []string, data []byte, fresh bool) error {
 	b := e.c.Batch()
+	t := e.plan(b, paths, data, fresh)
+	b.Send(e.c.Life())
+	_ = t.create.Wait(context.Background())
+	return e.take(t)
+}
+
+// plan adds the requests of an attempt to a batch.
+func (e *Entry) plan(b *conn.Batch, paths []string, data []byte, fresh bool) *together {
+	const flags = zk.FlagEphemeral | zk.FlagSequence
 	t := &together{fresh: fresh}
+	t.data = data
 	if fresh {
 		ops := []any{&conn.Container{Path: e.order.Places[0].Parent, Acl: e.order.ACL}}
 		for _, p := range paths {
@@ -46,16 +58,21 @@ func (e *Entry) sendTogether(paths []string, data []byte, fresh bool) (made []st
 		t.create = b.Create(paths, data, flags, e.order.ACL)
 		t.lists = e.ask(b)
 	}
-	b.Send(e.c.Life())
-	if err := t.create.Wait(context.Background()); err != nil {
-		return nil, 0, t.create.Ran(), err
+	return t
+}
+
+// take records what came of an attempt whose create is done, and returns the error of
+// the create.
+func (e *Entry) take(t *together) error {
+	e.ran, e.sent, e.made, e.czxid, e.beside = t.create.Ran(), t.data, nil, 0, nil
+	if err := t.create.Err(); err != nil {
+		return err
 	}
-	made = t.create.Made()
-	if fresh {
-		made = made[1:]
+	e.made, e.czxid, e.beside = t.create.Made(), t.create.Zxid(), t
+	if len(e.made) > len(e.order.Places) {
+		e.made = e.made[1:] // without the parent, or the node that was deleted
 	}
-	e.beside = t
-	return made, t.create.Zxid(), t.create.Ran(), nil
+	return nil
 }
 
 // maxBeside bounds the places of which a listing is requested beside the create. The
@@ -75,12 +92,7 @@ func (e *Entry) ask(b *conn.Batch) []*conn.Call {
 		if asked++; p.Kazoo || asked > maxBeside {
 			continue
 		}
-		list, watch := e.order.Census.asks(p, st.Epoch)
-		if watch {
-			w := b.Watch(p.Parent)
-			w.Then(func() { e.c.Leave(e.order.Census.watches(p.Parent, w.Watch())) })
-		}
-		if list {
+		if e.order.Census.asks(p, st.Epoch) {
 			lists[i] = b.Children(p.Parent)
 		}
 	}
@@ -96,16 +108,42 @@ func (e *Entry) firstViews() []*view {
 		return seen
 	}
 	e.beside = nil // it says nothing of later nodes
+	var free []string
 	for i, p := range e.order.Places {
 		if p.Kazoo {
 			continue
 		}
-		if seen[i] = e.counted(i, t); seen[i] == nil && t.lists != nil && t.lists[i] != nil {
+		if seen[i] = t.seen; !t.looked {
+			seen[i] = e.counted(i, t)
+		}
+		if seen[i] == nil && t.lists != nil && t.lists[i] != nil {
 			_ = t.lists[i].Wait(context.Background())
 			seen[i] = e.viewOf(i, t.lists[i])
+			if e.isFree(i, seen[i]) && e.order.Census.wants(p.Parent) {
+				free = append(free, p.Parent)
+			}
 		}
 	}
+	e.watchParents(free)
 	return seen
+}
+
+// isFree reports whether it is our turn at place i, and nobody stands behind us.
+func (e *Entry) isFree(i int, v *view) bool {
+	return v.line != nil && len(v.line)-v.own <= len(e.ours(i)) && e.order.Places[i].turn(v.line, v.own)
+}
+
+// watchParents requests the watches that the census wants. Nobody waits for the answers.
+func (e *Entry) watchParents(parents []string) {
+	if len(parents) == 0 {
+		return
+	}
+	b := e.c.Batch()
+	for _, p := range parents {
+		w := b.Watch(p)
+		w.Then(func() { e.c.Leave(e.order.Census.watches(p, w.Watch())) })
+	}
+	b.Send(e.c.Life())
 }
 
 // counted returns the line at place i if the create itself shows that it is our turn there.
@@ -168,12 +206,9 @@ func (e *Entry) viewOf(i int, list *conn.Call) *view {
 
 // watchBoth sends the requests for watches on two nodes in one write. The caller gets
 // them from conn.Conn.Watch, which then shares them.
-func (e *Entry) watchBoth(add func(*conn.Batch) *conn.Call, node string) {
-	if !e.c.Ordered() {
-		return
-	}
+func (e *Entry) watchBoth(one, other string) {
 	b := e.c.Batch()
-	for _, k := range []*conn.Call{add(b), b.Watch(node)} {
+	for _, k := range []*conn.Call{b.Watch(one), b.Watch(other)} {
 		k.Then(func() { e.c.Leave(k.Watch()) }) // the caller uses it
 	}
 	b.Send(e.c.Life())

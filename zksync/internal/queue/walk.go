@@ -74,6 +74,9 @@ func (e *Entry) decide(i int, seen *view) (Verdict, error) {
 	if znode.Exhausted(seen.line, seen.own) {
 		return Verdict{}, ErrExhausted
 	}
+	if err := e.mixed(e.order.Places[i].Parent, seen.line, seen.own); err != nil {
+		return Verdict{}, err
+	}
 	v := e.order.Places[i].Rule(seen.line, seen.own)
 	e.place.Store(int32(v.place(seen.own)))
 	return v, e.limits(seen.line, seen.own)
@@ -92,14 +95,16 @@ func (e *Entry) enter(i int, seen *view) error {
 // node, or for any change of the line. It returns what block returns.
 func (e *Entry) awaitTurn(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
 	if !v.Crowd {
-		node := path.Join(e.order.Places[i].Parent, seen.line[v.Watch].Raw)
-		err := e.block(ctx, i, v.place(seen.own), node, v.Sole, known)
+		err := e.block(ctx, i, seen, v, known)
 		if !errors.Is(err, errIn) {
 			return err
 		}
 	}
 	return e.waitForChange(ctx, i, seen, v, known)
 }
+
+// nodeAt returns the full path of a node at place i.
+func (e *Entry) nodeAt(i int, n znode.Name) string { return path.Join(e.order.Places[i].Parent, n.Raw) }
 
 // place returns the position in line of the node at own: 1 is the next.
 func (v Verdict) place(own int) int {

@@ -28,8 +28,7 @@ func (c *Creation) Of(f ensemble.Frame) bool {
 	if f.FromServer {
 		return c.asked[key]
 	}
-	// A transaction that makes a node has that first, behind the header.
-	is := f.Op == "create" || f.Op == "multi" && len(f.Payload) >= 12 && binary.BigEndian.Uint32(f.Payload[8:]) == 1
+	is := f.Op == "create" || f.Op == "multi" && makes(f.Payload)
 	if is && bytes.Contains(f.Payload, []byte("_c_")) {
 		if c.asked == nil {
 			c.asked = make(map[[2]int64]bool)
@@ -39,6 +38,23 @@ func (c *Creation) Of(f ensemble.Frame) bool {
 		return true
 	}
 	return false
+}
+
+// makes reports whether the request of a transaction makes a lock's node: it does that
+// first, or second after the deletion of another.
+func makes(p []byte) bool {
+	const header, ended, version = 8, 1 + 4, 4
+	op := func(at int) (op, behind int) {
+		if len(p) < at+4 {
+			return 0, len(p)
+		}
+		return int(binary.BigEndian.Uint32(p[at:])), at + 4 + ended
+	}
+	first, at := op(header)
+	if first == 2 && len(p) >= at+4 {
+		first, _ = op(at + 4 + int(binary.BigEndian.Uint32(p[at:])) + version)
+	}
+	return first == 1
 }
 
 // Count is the number of requests for a lock node.

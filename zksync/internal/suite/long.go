@@ -67,6 +67,12 @@ func TellForm() {
 	default:
 		return
 	}
+	Tell(line)
+}
+
+// Tell shows a line about the tests of a package, also if they pass and nobody has
+// asked for more than that.
+func Tell(line string) {
 	line = strings.TrimSuffix(filepath.Base(os.Args[0]), ".test") + ": " + line
 	log.Print(line)
 	tellGo(line)

@@ -27,6 +27,16 @@ func (z *Ground) Through(t testing.TB, opts ...zksync.DialOption) (Network, *zks
 	return n, z.opened(DialTo(t, servers, append([]zksync.DialOption{WithDialer(dial)}, opts...)...))
 }
 
+// Tapped opens a session whose frames a [Tap] shows, in real and in virtual time.
+func (z *Ground) Tapped(t testing.TB, opts ...zksync.DialOption) (*Tap, *zksync.Session) {
+	t.Helper()
+	w := &Tap{To: net.DialTimeout}
+	if z.Virtual() {
+		w.To = z.dial
+	}
+	return w, z.opened(DialTo(t, z.Servers, append([]zksync.DialOption{WithDialer(w.Dial)}, opts...)...))
+}
+
 // network returns a new network, with the servers and the dialer of its clients.
 func (z *Ground) network(t testing.TB) (Network, []string, func(network, addr string, timeout time.Duration) (net.Conn, error)) {
 	t.Helper()

@@ -21,12 +21,12 @@ func DialUnchecked(t *testing.T, servers []string, opts ...zksync.DialOption) *z
 	return s
 }
 
-// UsedPath is a lock path whose nodes exist already.
+// UsedPath is a lock path whose nodes exist already. The lock is free: a plain Unlock
+// returns before the server has done it, and the next session would have to wait.
 func (z *Ground) UsedPath(t testing.TB, s *zksync.Session) string {
+	t.Helper()
 	p := z.Path(t)
-	m := zksync.NewMutex(s, p)
-	m.Lock()
-	m.Unlock()
+	LockAndUnlock(t, zksync.NewMutex(s, p))
 	return p
 }
 
@@ -195,7 +195,7 @@ func (z *Ground) connect(t testing.TB, timeout time.Duration) *zk.Conn {
 	t.Helper()
 	dial := z.dial
 	if dial == nil {
-		dial = net.DialTimeout
+		dial = dialPatiently
 	}
 	return connectVia(t, z.Servers, timeout, dial)
 }
@@ -211,6 +211,12 @@ func AdaptVia(t testing.TB, server string, dial zk.Dialer) *zksync.Session {
 	t.Cleanup(func() { Must(t, s.Close()) })
 	Must(t, s.Ping(Context(t)))
 	return s
+}
+
+// dialPatiently waits longer than the client asks for. After a second the client would
+// fail all requests that wait for the connection, and that is no time on a busy machine.
+func dialPatiently(network, addr string, _ time.Duration) (net.Conn, error) {
+	return net.DialTimeout(network, addr, Patience)
 }
 
 func connectVia(t testing.TB, servers []string, timeout time.Duration, dial zk.Dialer) *zk.Conn {

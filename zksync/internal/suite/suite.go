@@ -18,12 +18,18 @@ import (
 
 // Main runs the tests of a package, ends the servers that they share, and fails if
 // a goroutine is left. A process that a test has started plays its role instead.
-func Main(m *testing.M) {
+func Main(m *testing.M) { run(m, false) }
+
+// MainAlone is Main for a package whose tests measure times or load the machine: in
+// the long form it runs beside no other package that runs by Main.
+func MainAlone(m *testing.M) { run(m, true) }
+
+func run(m *testing.M, alone bool) {
 	if role := os.Getenv("ZKSYNC_TEST_ROLE"); role != "" {
 		os.Exit(runRole(role))
 	}
 	if IsLong() {
-		takeTurn()
+		takeTurn(alone)
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && !race.Enabled {

@@ -3,4 +3,4 @@
 package suite
 
 // takeTurn does nothing on this system.
-func takeTurn() {}
+func takeTurn(bool) {}

@@ -7,16 +7,20 @@ import (
 	"syscall"
 )
 
-// takeTurn waits until no other package of the suite runs in the long form: some
-// tests measure times, and others load the machine. It locks this very file, which
-// all of them have in common, until the process ends.
-func takeTurn() {
+// takeTurn waits until no package that runs alone is running, and if this one runs
+// alone, until no other is. It locks this very file, which all of them have in common,
+// until the process ends.
+func takeTurn(alone bool) {
 	_, name, _, _ := runtime.Caller(0)
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return // built elsewhere
 	}
+	how := syscall.LOCK_SH
+	if alone {
+		how = syscall.LOCK_EX
+	}
 	for err = syscall.EINTR; err == syscall.EINTR; {
-		err = syscall.Flock(fd, syscall.LOCK_EX)
+		err = syscall.Flock(fd, how)
 	}
 }

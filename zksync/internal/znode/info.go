@@ -204,6 +204,20 @@ func DecodeInfo(data []byte) (Info, bool) {
 	}, true
 }
 
+// maxLabel is the most bytes of a text that Label returns.
+const maxLabel = 256
+
+// Label returns whom the data of another library's node names: kazoo writes the lock's
+// identifier and nothing else, Curator the address of the host or the id of a
+// participant. It is empty for data that is no short text, and for a request for the
+// lock. The result is safe to show.
+func Label(data []byte) string {
+	if len(data) > maxLabel || !utf8.Valid(data) || IsRevoke(data) {
+		return ""
+	}
+	return clean(string(data))
+}
+
 // RevokeWord is Curator's word. Written to a node, it asks the holder to release the
 // lock.
 const RevokeWord = "__REVOKE__"

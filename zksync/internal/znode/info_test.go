@@ -264,6 +264,27 @@ func TestAddRevoke(t *testing.T) {
 	}
 }
 
+func TestLabel(t *testing.T) {
+	long := strings.Repeat("x", maxLabel)
+	for data, want := range map[string]string{
+		"":                "",
+		"10.0.0.7":        "10.0.0.7",
+		"größer 日本":       "größer 日本",
+		long:              long,
+		long + "x":        "",
+		"\xff":            "",
+		"a\x1b[2J\nb":     "a\uFFFD[2J\uFFFDb",
+		RevokeWord:        "",
+		"unlock":          "",
+		`{"v":1}`:         `{"v":1}`,
+		`{"revoke":true}`: `{"revoke":true}`,
+	} {
+		if got := Label([]byte(data)); got != want {
+			t.Errorf("Label(%q) = %q, want %q", data, got, want)
+		}
+	}
+}
+
 func FuzzDecodeInfo(f *testing.F) {
 	f.Add([]byte(`{"v":1,"id":"a","host":"b","pid":7,"owner":{"id":"c","name":"d"},"tp":"` + tp + `"}`))
 	f.Add([]byte(`{"v":1,"id":"\u001b\"\\\u2028"}`))

@@ -75,12 +75,15 @@ const (
 	permit    = "permit-"
 )
 
-// markers stand before the sequence. No marker ends in another one, so that the last
-// marker in a name is not ambiguous.
-var markers = [...]struct {
+// marker is a text in a name that says what kind the node is.
+type marker struct {
 	text string
 	kind Kind
-}{
+}
+
+// markers stand before the sequence. No marker ends in another one, so that the last
+// marker in a name is not ambiguous.
+var markers = [...]marker{
 	{"lock-", Exclusive},
 	{"__lock__", Exclusive},
 	{"__WRIT__", Write},
@@ -131,19 +134,17 @@ type Name struct {
 // not directly followed by a sequence, as ZooKeeper writes it, and nothing else. As in
 // Curator the last marker decides, whatever stands before it.
 func Parse(child string) (Name, bool) {
-	end, kind, marker := -1, Kind(0), ""
-	for _, m := range markers {
-		if i := strings.LastIndex(child, m.text); i >= 0 && i+len(m.text) > end {
-			end, kind, marker = i+len(m.text), m.kind, m.text
-		}
+	head, m := quickMarker(child)
+	if m.kind == 0 {
+		head, m = lastMarker(child)
 	}
-	if end < 0 {
+	if m.kind == 0 {
 		return Name{}, false
 	}
-	n := Name{Raw: child, Kind: kind}
-	tail := child[end:]
+	n := Name{Raw: child, Kind: m.kind}
+	tail := child[len(head)+len(m.text):]
 	var ok bool
-	if kind == Permit {
+	if m.kind == Permit {
 		if n.Weight, n.Limit, tail, ok = cutPermit(tail); !ok {
 			return Name{}, false
 		}
@@ -151,8 +152,41 @@ func Parse(child string) (Name, bool) {
 	if n.Seq, ok = parseSeq(tail); !ok {
 		return Name{}, false
 	}
-	n.GUID, n.Form, n.HasGUID = parseGUID(child[:end-len(marker)], marker)
+	n.GUID, n.Form, n.HasGUID = parseGUID(head, m.text)
 	return n, true
+}
+
+// lastMarker returns the last marker in a name, and what stands before it. The kind of the
+// marker is 0 if there is none.
+func lastMarker(child string) (head string, last marker) {
+	end := -1
+	for _, m := range markers {
+		if i := strings.LastIndex(child, m.text); i >= 0 && i+len(m.text) > end {
+			head, last, end = child[:i], m, i+len(m.text)
+		}
+	}
+	return head, last
+}
+
+// quickMarker does the same as lastMarker for a name in which ten digits stand behind a
+// marker, as in most names. No marker has a digit, so that it is the last one. Of any other
+// name it returns none.
+func quickMarker(child string) (head string, last marker) {
+	at := len(child) - 10
+	if at < 0 {
+		return "", marker{}
+	}
+	for _, c := range []byte(child[at:]) {
+		if c < '0' || c > '9' {
+			return "", marker{}
+		}
+	}
+	for _, m := range markers {
+		if head, found := strings.CutSuffix(child[:at], m.text); found {
+			return head, m
+		}
+	}
+	return "", marker{}
 }
 
 // cutPermit reads "<weight>of<limit>-" off the front of s.

@@ -171,6 +171,7 @@ func TestParseAllocates(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
+		"lock-__WRIT__lock-0000000007", "__lock__lock-0000000007", "__READ__0000000007",
 		"_c_" + dashed + "-lock-0000000007", "_c_" + hexed + "-lock--2147483648", hexed + "__rlock__0000000007",
 		"_c_" + ownDashed + "-permit-2of5-0000000007", "_c_x", "lock-", "__WRIT__0000000001", "config",
 		"lock-00000000001", "lock--1234567890", "lock--000000001", "lock--0999999999",
@@ -178,6 +179,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		if head, m := quickMarker(s); m.kind != 0 {
+			if h, last := lastMarker(s); h != head || last != m {
+				t.Fatalf("%q: the last marker is %q behind %q, not %q behind %q", s, last.text, h, m.text, head)
+			}
+		}
 		n, ok := Parse(s)
 		if !ok {
 			if n != (Name{}) {
@@ -204,4 +210,18 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The names of most nodes are read by the quick way.
+func TestQuickMarker(t *testing.T) {
+	for kind, prefix := range map[Kind]string{
+		Exclusive: Prefix(Exclusive, GUID{}), Write: Prefix(Write, GUID{}), Read: Prefix(Read, GUID{}),
+	} {
+		if _, m := quickMarker(prefix + "0000000007"); m.kind != kind {
+			t.Errorf("%v: %+v", kind, m)
+		}
+		if _, m := quickMarker(prefix + "-000000007"); m.kind != 0 {
+			t.Errorf("%v with a negative number: %+v", kind, m)
+		}
+	}
 }

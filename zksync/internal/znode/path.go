@@ -3,6 +3,7 @@ package znode
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -21,11 +22,14 @@ const MaxPath = 2048
 func ValidPath(path string) error {
 	switch {
 	case path == "":
-		return fmt.Errorf("path is empty")
+		return errors.New("path is empty: want one like \"/locks/orders\"")
 	case len(path) > MaxPath:
 		return fmt.Errorf("path of %d bytes is longer than %d", len(path), MaxPath)
 	case path[0] != '/':
-		return fmt.Errorf("path %q does not start with \"/\"", path)
+		if ValidPath("/"+path) != nil {
+			return fmt.Errorf("path %q does not start with \"/\"", path)
+		}
+		return fmt.Errorf("path %q does not start with \"/\": it may mean %q", path, "/"+path)
 	case path == "/":
 		return fmt.Errorf("path \"/\" is the root")
 	case path[len(path)-1] == '/':
