@@ -36,7 +36,11 @@ func BenchmarkLock(b *testing.B) {
 		b.Run(on.name, func(b *testing.B) {
 			addrs := on.servers(b)
 			for _, load := range measure.Workloads {
-				b.Run(load.Name, func(b *testing.B) { benchmark(b, addrs, load) })
+				b.Run(load.Name, func(b *testing.B) {
+					if err := benchmark(b, addrs, load); err != nil {
+						b.Fatal(err)
+					}
+				})
 			}
 		})
 	}
@@ -49,9 +53,12 @@ func realServers(b *testing.B) []string {
 	return ensemble.Run(b, *servers).Addrs()
 }
 
-func benchmark(b *testing.B, addrs []string, load measure.Workload) {
+func benchmark(b *testing.B, addrs []string, load measure.Workload) error {
 	teams := newTeams(b, addrs, load)
-	plan := measure.Plan{Root: root(b, teams[0]), Rounds: rounds, Detail: detailed(load)}
+	if err := teams[0].MakeNode(b.Context(), root); err != nil {
+		return err
+	}
+	plan := measure.Plan{Root: root, Rounds: rounds, Detail: detailed(load)}
 	plan.Limit.Cycles = max(1, int64(b.N+rounds-1)/rounds)
 	if !plan.Detail {
 		plan.Longer = 64 // nothing is sent for most of the cycles
@@ -61,9 +68,10 @@ func benchmark(b *testing.B, addrs []string, load measure.Workload) {
 	results, err := measure.Compare(b.Context(), load, teams, plan)
 	b.StopTimer()
 	if err != nil {
-		b.Fatal(err)
+		return err
 	}
 	report(b, results)
+	return nil
 }
 
 // detailed reports whether the times of single calls are recorded. That would slow down
@@ -90,15 +98,8 @@ func newTeams(tb testing.TB, addrs []string, load measure.Workload) []*measure.T
 	return teams
 }
 
-// root makes the node that the locks of all benchmarks are below.
-func root(tb testing.TB, t *measure.Team) string {
-	tb.Helper()
-	const path = "/bench"
-	if err := t.MakeNode(tb.Context(), path); err != nil {
-		tb.Fatal(err)
-	}
-	return path
-}
+// root is the node that the locks of all benchmarks are below.
+const root = "/bench"
 
 func report(b *testing.B, results []*measure.Result) {
 	ours, zkLock := results[0], results[1]

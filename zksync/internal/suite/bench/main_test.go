@@ -22,4 +22,4 @@ var (
 	least   = flag.Int("rounds", 9, "how many rounds the table has")
 )
 
-func TestMain(m *testing.M) { suite.Main(m) }
+func TestMain(m *testing.M) { suite.MainAlone(m) }

@@ -21,8 +21,10 @@ func TestBenchmarksRun(t *testing.T) {
 				continue // zk.Lock leaves a node behind now and then, or its client stops, which would end the test
 			}
 			t.Run(load.Name, func(t *testing.T) {
-				r := testing.Benchmark(func(b *testing.B) { benchmark(b, z.Servers, load) })
+				var err error // testing.Benchmark keeps to itself why one failed
+				r := testing.Benchmark(func(b *testing.B) { err = benchmark(b, z.Servers, load) })
 				t.Log(r)
+				suite.Must(t, err)
 				for _, name := range []string{"ratio", "requests/op", "zk.Lock-requests/op", "runs/op"} {
 					if r.Extra[name] <= 0 && (name != "requests/op" || detailed(load)) {
 						t.Errorf("%s is %v", name, r.Extra[name])

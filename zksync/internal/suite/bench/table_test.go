@@ -54,7 +54,8 @@ func rows(t *testing.T, addrs []string, length time.Duration) map[string][]*meas
 	for _, load := range measure.Workloads {
 		t.Run(fmt.Sprintf("%d/%s", len(addrs), load.Name), func(t *testing.T) {
 			teams := newTeams(t, addrs, load)
-			plan := measure.Plan{Root: root(t, teams[0]), Rounds: *least, Detail: detailed(load)}
+			suite.Must(t, teams[0].MakeNode(t.Context(), root))
+			plan := measure.Plan{Root: root, Rounds: *least, Detail: detailed(load)}
 			plan.Limit.For = length
 			r, err := measure.Compare(t.Context(), load, teams, plan)
 			if err != nil {

@@ -35,10 +35,17 @@ var relays = map[string]struct {
 		rw.RLock() // for the others to join
 		return rw.RLock, rw.RUnlock
 	}},
-	"Acquire": {20, func(s *zksync.Session, p string) (lock, unlock func()) {
-		sem, ctx := zksync.NewSemaphore(s, p, 1, zksync.WithHandoff(endless)), context.Background()
-		return func() { _ = sem.Acquire(ctx, 1) }, func() { sem.Release(1) }
+	"Acquire": {1.1, func(s *zksync.Session, p string) (lock, unlock func()) {
+		return permits(zksync.NewSemaphore(s, p, 1, zksync.WithHandoff(endless)), 1)
 	}},
+	"Acquire2of6": {1.1, func(s *zksync.Session, p string) (lock, unlock func()) {
+		return permits(zksync.NewSemaphore(s, p, 6, zksync.WithHandoff(endless)), 2)
+	}},
+}
+
+func permits(sem *zksync.Semaphore, n int64) (lock, unlock func()) {
+	ctx := context.Background()
+	return func() { _ = sem.Acquire(ctx, n) }, func() { sem.Release(n) }
 }
 
 // relay has goroutines take a lock n times, all together.
@@ -76,7 +83,8 @@ func TestAHandOverNeedsLittleMemory(t *testing.T) {
 			each := float64(after.Mallocs-before.Mallocs) / n
 			requests = s.Stats().Requests - requests
 			t.Logf("%s: %.2f allocations, %d bytes; %d requests", name, each, (after.TotalAlloc-before.TotalAlloc)/n, requests)
-			if each > way.most+100*float64(requests)/n && !race.Enabled { // the detector has pools forget
+			// A turn for which nobody waits makes a node: some 130 allocations a request.
+			if each > way.most+200*float64(requests)/n && !race.Enabled { // the detector has pools forget
 				t.Errorf("%s: %.2f allocations for each hand-over, want at most %v", name, each, way.most)
 			}
 		}

@@ -11,4 +11,4 @@ import (
 // of comparing it.
 var update = flag.Bool("update", false, "write the tables and the picture of docs/cost.md")
 
-func TestMain(m *testing.M) { suite.Main(m) }
+func TestMain(m *testing.M) { suite.MainAlone(m) }

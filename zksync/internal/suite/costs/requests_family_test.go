@@ -247,7 +247,10 @@ func TestReleaseOfAPermitWakesOne(t *testing.T) {
 			line = append(line, s)
 			all = append(all, suite.Async(func() error { return zksync.NewSemaphore(s.Session, p, 2).Acquire(ctx, 2) }))
 			suite.InLine(t, first.Conn(), p, i+2)
-			suite.Eventually(t, "it watches", func() bool { return s.Proxy.Requests()["getData"] > 0 })
+			suite.Eventually(t, "it watches the line, or who waits before it", func() bool {
+				ops := s.Proxy.Requests()
+				return ops["getChildren2"]+ops["getData"] > 1
+			})
 		}
 		free := func() { sem.Release(2) }
 		for i, s := range line {

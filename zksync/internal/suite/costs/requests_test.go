@@ -265,9 +265,9 @@ func TestRequestsWhenAMiddleWaiterLeaves(t *testing.T) {
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Fatalf("a cancelled call returned %v", err)
 		}
-		suite.Eventually(t, "the one behind watches the holder", func() bool { return third.Proxy.Requests()["getData"] == 1 })
+		suite.Eventually(t, "the one behind watches the holder", func() bool { return third.Proxy.Requests()["getData"] > 0 })
 		second.Wants(t, "leaving", suite.Ops{"delete": 1})
-		third.Wants(t, "moving up", suite.Ops{"getChildren2": 1, "getData": 1})
+		third.Wants(t, "moving up, behind the holder only", suite.Ops{"getChildren2": 1, "getData": 2})
 		c.Waits(t)
 
 		m.Unlock()

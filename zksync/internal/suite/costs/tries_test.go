@@ -43,7 +43,12 @@ func TestRequestsOfARefusedTry(t *testing.T) {
 			if _, err := m.TryHold(suite.Context(t)); !errors.Is(err, zksync.ErrBusy) {
 				t.Fatalf("TryHold of a held lock: %v", err)
 			}
-			s.Wants(t, fmt.Sprintf("TryHold, round %d", i), suite.Ops{"getChildren2": 1})
+			// Its error names the holder.
+			s.Wants(t, fmt.Sprintf("TryHold, round %d", i), suite.Ops{"getChildren2": 1, "getData": 1})
+			if ran, err := m.TryDo(suite.Context(t), nil); ran || err != nil {
+				t.Fatalf("TryDo of a held lock: %v, %v", ran, err)
+			}
+			s.Wants(t, "TryDo", suite.Ops{"getChildren2": 1})
 			// The holder's own session knows without asking.
 			if held.TryLock() {
 				t.Fatal("TryLock of a lock that is held next door")

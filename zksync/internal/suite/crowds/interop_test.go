@@ -69,6 +69,13 @@ func TestRealInterop(t *testing.T) {
 			revokes(t, z, languages["curator"])
 		})
 	})
+	wg.Go(func() {
+		t.Run("election", func(t *testing.T) {
+			suite.Long(t)
+			languages["curator"].need(t)
+			elects(t, z, languages["curator"])
+		})
+	})
 	wg.Wait()
 }
 

@@ -6,4 +6,4 @@ import (
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 )
 
-func TestMain(m *testing.M) { suite.Main(m) }
+func TestMain(m *testing.M) { suite.MainAlone(m) }

@@ -112,6 +112,7 @@ var exits = []struct {
 		x.Local.Lock()
 		result := suite.Async(func() error { _, err := x.take(ctx); return err })
 		suite.AwaitWaiting(t, x.s, 1)
+		time.Sleep(time.Millisecond) // no request does that: in a bubble the wait would have no length
 		cancel()
 		x.fails(t, suite.Receive(t, result), context.Canceled)
 		x.Local.Unlock()

@@ -47,5 +47,18 @@ func TestServerRemovesAWatch(t *testing.T) {
 		if _, deleted := w.Over(); !deleted {
 			t.Error("the watch that was set again has not reported the deletion")
 		}
+
+		w, err = c.WatchCreation(node)
+		suite.Must(t, err)
+		c.Leave(w)
+		suite.Eventually(t, "the watch on a node that is gone is removed", func() bool { return removed.Load() == 2 })
+		if refused.Load() != 0 {
+			t.Error("the server has not removed the watch on a node that is gone")
+		}
+		w, err = c.WatchCreation(node)
+		suite.Must(t, err)
+		_, _, err = c.Create([]string{node}, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		suite.Must(t, err)
+		suite.Receive(t, w.Done())
 	}, suite.Smoke)
 }

@@ -1,6 +1,7 @@
 package lessons_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -95,8 +96,9 @@ func TestMiddleWaiterLeaves(t *testing.T) {
 	}, suite.Timeless)
 }
 
-// The own node goes, or the session dies, while waiting: it is noticed at once,
-// and what is granted in the end has a node of the living session.
+// The own node goes, or the session dies, while waiting: it is noticed at once, or
+// within T on a program's own client, and what is granted in the end has a node of the
+// living session.
 func TestOwnNodeGoneWhileWaiting(t *testing.T) {
 	suite.Parallel(t)
 	suite.EachSession(t, func(t *testing.T, z *suite.Ground) {
@@ -145,6 +147,36 @@ func TestOwnNodeGoneWhileWaiting(t *testing.T) {
 			})
 		}
 	})
+}
+
+// The own node of a session deeper in line goes. Nothing watches it there, but the session
+// stands in line again within T, though its blocker still stands.
+func TestOwnNodeGoneDeepInLine(t *testing.T) {
+	suite.Parallel(t)
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		c, p := z.Raw(t), z.Path(t)
+		first := zksync.NewMutex(z.Dial(t), p)
+		first.Lock()
+		second, third := z.Dial(t), z.Dial(t, zksync.WithSessionTimeout(3*time.Second))
+		next := suite.Async(func() error { return zksync.NewMutex(second, p).LockContext(suite.Context(t)) })
+		suite.InLine(t, c, p, 2)
+		last := suite.Async(func() error { return zksync.NewMutex(third, p).LockContext(suite.Context(t)) })
+		suite.InLine(t, c, p, 3)
+		newest := func() string {
+			return slices.MaxFunc(suite.Children(t, c, p), func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
+		}
+		old := newest()
+		suite.Must(t, c.Delete(p+"/"+old, -1))
+		suite.InLine(t, c, p, 3)
+		if newest() == old {
+			t.Error("the node was not deleted")
+		}
+		first.Unlock()
+		suite.Must(t, suite.Receive(t, next))
+		zksync.NewMutex(second, p).Unlock()
+		suite.Must(t, suite.Receive(t, last))
+		zksync.NewMutex(third, p).Unlock()
+	}, suite.Timeless)
 }
 
 // A call has one deadline, whatever the number of its predecessors.

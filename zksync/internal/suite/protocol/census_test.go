@@ -133,14 +133,15 @@ func (w *world) counts(i, k int) bool {
 }
 
 // trusts reports whether what is known of path p lets a number decide. The deletion of
-// the last node has to be sent before the create, and answered before the grant.
-func (w *world) trusts(i, k, p int, deletion stage) bool {
+// the last node and the watch on the parent have to be sent before the create, and
+// answered before the grant.
+func (w *world) trusts(i, k, p int, known stage) bool {
 	s := &w.sess[i]
 	n := &s.known[p]
 	if !n.valid {
 		return false
 	}
-	if n.watch != answered && !w.wrong("no watch on the parent") && !w.wrong("a watch set after the node went") {
+	if n.watch < known && !w.wrong("no watch on the parent") && !w.wrong("a watch set after the node went") {
 		return false
 	}
 	reads := s.tasks[k].kind == read
@@ -148,7 +149,7 @@ func (w *world) trusts(i, k, p int, deletion stage) bool {
 	if !reads && !n.alone && !w.wrong("a writer after readers") {
 		return false
 	}
-	if n.gone < deletion && !beside && !w.wrong("the old node still held") {
+	if n.gone < known && !beside && !w.wrong("the old node still held") {
 		return false
 	}
 	if !reads && w.stands(i, k, p) {
@@ -158,7 +159,7 @@ func (w *world) trusts(i, k, p int, deletion stage) bool {
 	case byDeletion:
 		return n.guarded || beside || w.wrong("a watch set after the node went") || w.wrong("no watch on the parent") || w.wrong("the old node still held")
 	default:
-		return n.parent == n.gen || w.wrong("the parents not compared") || w.wrong("no watch on the parent")
+		return n.watch == sent || n.parent == n.gen || w.wrong("the parents not compared") || w.wrong("no watch on the parent")
 	}
 }
 

@@ -8,8 +8,8 @@ const (
 	peeking         // a try has asked for a list, and has made no node yet
 	entering        // the request that makes its node is under way
 	looking         // a list is under way
-	watching        // the watches on its blocker and on its own node are under way
-	waiting         // both stand
+	watching        // the watches on its blocker and perhaps on its own node are under way
+	waiting         // they stand
 	resolving       // it is unknown whether the node was made: a Sync and a list are under way
 	proving         // the quorum is asked whether the node stands
 	held
@@ -104,16 +104,12 @@ func (w *world) begin(i, k int) {
 	if w.wrong("a list that counts though its create failed") && failed[0] != 0xff && t.mask == 1 {
 		t.number, t.saw, t.block[0] = true, failed, 0
 	}
-	late := w.wrong("a watch set after the node went")
-	if w.censusOf(i) != noCensus && late && w.sess[i].known[0].valid {
+	if w.censusOf(i) != noCensus && w.sess[i].known[0].valid && w.wrong("a watch set after the node went") {
 		w.guard(i, k)
 	}
 	w.askNode(i, k)
 	if !t.number {
 		w.lists(i, k)
-	}
-	if w.censusOf(i) != noCensus && !late {
-		w.guard(i, k)
 	}
 }
 
@@ -249,9 +245,7 @@ func (w *world) decide(i, k int) {
 		switch {
 		case t.ownGone:
 			w.again(i, k, true)
-		case t.its == 0:
-			w.look(i, k)
-		case t.fired:
+		case t.its == 0, t.fired:
 			w.turned(i, k)
 		}
 	case proving:

@@ -37,13 +37,15 @@
 // To take a lock, a session creates a node whose name is new, and asks in the same write
 // for a list of the parent's children. The list counts only if the create succeeded and
 // the list shows the node. If no node that excludes ours stands before it, the lock is
-// held. Otherwise the session watches the nearest such node, its blocker, together with
-// its own node.
+// held. Otherwise the session watches the nearest such node, its blocker. It watches its
+// own node, too, if the end of the blocker may be a turn without a read.
 //
 // The end of the blocker is a turn without a read if the blocker was the first in line
 // and not a write node that may have been replaced by a read node, if it was not of the
-// same session, and if no event on the own node has come before. In all other cases the
-// session lists again. When its own node is gone, it stands in line again.
+// same session, and if no event on the own node has come before. The same holds if the
+// blocker is gone when it is to be watched, and the own node is not. In all other cases the
+// session lists again. When its own node is gone, by an event or by a list, it stands in
+// line again.
 //
 // To give the lock back, a session sends the deletion of its node and does not wait for
 // the answer. It follows the deletion until the node is known to be gone, also on the
@@ -54,14 +56,16 @@
 // the session lives, the session asks the quorum whether its node stands, and takes its
 // turn after the answer.
 //
-// A swap deletes the own node and creates the next one in one transaction. A downgrade
-// creates a read node with the number of the write node, which must stand, and then
-// deletes the write node. Several locks at once have one node below each path, made by
-// one transaction. Their turns come one after the other, and if one had to wait, then
-// the quorum is asked at the end whether all nodes stand. A path that is new costs one
-// transaction that creates the parent and the node: if it succeeds, nobody else is
-// there. A node that lingers stays after the unlock, so that its session may take the
-// lock again, as long as the clock proves the session and no event on the node has come.
+// A swap deletes the own node and creates the next one in one transaction. If it did
+// nothing, the model deletes the old node before it makes the next one, and the library
+// after that. A downgrade creates a read node with the number of the write node, which
+// must stand, and then deletes the write node. Several locks at once have one node
+// below each path, made by one transaction. Their turns come one after the other, and
+// if one had to wait, then the quorum is asked at the end whether all nodes stand. A
+// path that is new costs one transaction that creates the parent and the node: if it
+// succeeds, nobody else is there. A node that lingers stays after the unlock, so that
+// its session may take the lock again, as long as the clock proves the session and no
+// event on the node has come.
 //
 // # The census
 //
@@ -75,6 +79,7 @@
 //     answer to the create, in the order in which both came over the connection.
 //   - No node of the session excludes the new one. The deletion of the last node was
 //     sent on this connection before the create, and was answered before the create was.
+//     A swap does both in this order.
 //   - The node s was granted, not only made.
 //   - For a writer: when s was granted, no other node stood before it. A grant for
 //     reading beside others proves something for readers only. For a reader, a read node
@@ -96,6 +101,9 @@
 // The model has both. The first is not enough for a reader whose last node is not
 // deleted yet. That node may have been deleted by hand and the parent made anew before
 // the watch was set, and no answer has said so. The second way holds for all.
+//
+// The watch is requested when a list has shown that it is the session's turn, without a wait.
+// The next create may go without a list before the watch is answered.
 //
 // What a session knows for the census ends with the connection and with any event of the
 // watch. It lists then. If it gives a watch up, then the request that removes the watch is
@@ -147,8 +155,8 @@
 //     reconnected. A quorum refuses it, since the session has moved; one server alone may
 //     have such a request under way for a moment. It may leave a node that nobody knows,
 //     which the library deletes when a list shows it.
-//   - The read every T that looks whether a blocker still stands. Nobody waits for ever
-//     without it.
+//   - The read every T that looks whether a blocker still stands, and the own node if it
+//     is not watched. Nobody waits for ever without it.
 //   - Permissions. A server tells nobody of the end of a node that it may not read. So
 //     somebody who forbids a session to read the parent while it watches the parent, and
 //     then deletes it, makes it anew and fills it up to the number, deceives the census.

@@ -106,9 +106,6 @@ func (w *world) swap(i, k int) {
 	if !t.number {
 		w.lists(i, k)
 	}
-	if w.censusOf(i) != noCensus {
-		w.guard(i, k)
-	}
 }
 
 // swapped goes on after the answer to a swap: the old node is gone in any case, and if

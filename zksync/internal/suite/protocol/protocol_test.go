@@ -63,7 +63,7 @@ func TestScenarios(t *testing.T) {
 
 // A search that finds nothing may look at nothing: with each mistake it finds a
 // violation. With -v the test prints the shortest way to each.
-func TestMistakes(t *testing.T) {
+func TestMistakesOfTheProtocol(t *testing.T) {
 	each(t, func(t *testing.T, s *scenario) {
 		for _, m := range s.wrong {
 			o := explore(s.world(m), suite.LongOr(most, 100_000))

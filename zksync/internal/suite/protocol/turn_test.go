@@ -68,10 +68,14 @@ func (w *world) judge(i, k int) {
 		return
 	}
 	w.note("%s sees in the list that it is its turn", name(i))
+	if w.censusOf(i) != noCensus && !t.waited && !w.wrong("a watch set after the node went") {
+		w.guard(i, k)
+	}
 	w.turn(i, k, byList)
 }
 
-// await watches the node that blocks the task's below path p, and its own, in one write.
+// await watches the node that blocks the task's below path p. If the turn may come without
+// a read, it watches its own node, too, in the same write.
 func (w *world) await(i, k, p int) {
 	t := &w.sess[i].tasks[k]
 	t.phase, t.waited, t.its, t.at = watching, true, t.block[p], uint8(p)
@@ -81,7 +85,9 @@ func (w *world) await(i, k, p int) {
 	if !w.wrong("no watch on the blocker") {
 		w.ask(i, k, request{op: opWatch, mask: 1 << p, id: t.its})
 	}
-	w.ask(i, k, request{op: opWatch, mask: 1 << p, id: t.id})
+	if t.sole {
+		w.ask(i, k, request{op: opWatch, mask: 1 << p, id: t.id})
+	}
 }
 
 // touched goes on after an event.
@@ -115,8 +121,9 @@ func (w *world) touched(i int, m message) {
 	}
 }
 
-// turned goes on after the end of the blocker: without a read, if it was the only one
-// before the task's own node, and that node is watched and has had no event.
+// turned goes on after the end of the blocker, or when that is not found: without a list, if
+// it was the only one before the task's own node, and that node is watched and has had no
+// event.
 func (w *world) turned(i, k int) {
 	t := &w.sess[i].tasks[k]
 	if t.sole && t.ownArmed && !t.ownGone || t.sole && w.wrong("a grant on an event that came before the own node's") || w.wrong("a grant by the blocker's event alone") && t.mask != 3 {

@@ -31,6 +31,7 @@ type claim struct {
 	// A plain lock that may have gone while a tracer heard of the grant: what stands may
 	// be the node of another.
 	late  bool
+	leads bool // it is a leader's
 	maybe bool // it may have gone when it was granted, or be given back for another that was lost
 }
 
@@ -216,7 +217,7 @@ func (w *world) recordLocked(c *claim, weight int64) {
 	call := now
 	plain := c.hold == nil
 	for _, s := range c.seats {
-		if w.forcedLocked(c.want) || plain && (c.shared() && w.perhapsLocked(c) || !c.shared() && !c.standsAt(s.path)) {
+		if w.forcedLocked(c.want) || c.lostNow() || plain && (c.shared() && w.perhapsLocked(c) || !c.shared() && !c.standsAt(s.path)) {
 			call = c.from
 		}
 	}
@@ -251,10 +252,7 @@ func (c *claim) lost(cause error) {
 	if w.quietLocked() && !w.forcedLocked(c.want) {
 		w.wrongLocked("loss: %s is told that %s is lost, though nothing has happened to it: %v", c.who, c.name(), cause)
 	}
-	// Its own process deletes the node as soon as it has ended the context, which may be in the
-	// same moment.
-	own := w.latency == 0 && c.lives()
-	if !stands && !own && !w.forcedLocked(c.want) && !c.void {
+	if !stands && !c.lostNow() && !w.forcedLocked(c.want) && !c.void {
 		w.wrongLocked("late: %s was told that %s is lost after its node had gone", c.who, c.name())
 	}
 }

@@ -25,6 +25,10 @@
 //	           the node, locks that are asked back
 //	hooked     tracers that take their time, or close the session
 //
+// Those from twenty million million on, every eighth of a run, are of elections: leaders
+// that resign, lose their leadership or are asked for it, and stand again, beside locks on
+// the same paths.
+//
 // Every second program of each kind also has a story, a danger that chance seldom
 // brings about. As many programs run at a time as there
 // are processors, each in a bubble of package synctest.
@@ -40,7 +44,10 @@
 // errors, and don't get a lock with a ctx that is done; that Close names what it
 // leaves, which goes as long as its client lives; that a node's owner, where there
 // is no fault, is one who holds or did 100 ms before, that a cycle of owners which
-// is returned as certain is one, and that none is missed. At the end: that no node,
+// is returned as certain is one, and that none is missed; that a leader's context
+// ends with its leadership, that a leader who was asked for it gives way, that Run
+// stands again after either, behind all who wait by then, and never after lead has
+// resigned. At the end: that no node,
 // watch or goroutine is left; and with porcupine, that the history of each path
 // is one of readers and writers or of permits, and that of what a lock guards one
 // of a register which refuses old fences. What somebody took away by force, as an

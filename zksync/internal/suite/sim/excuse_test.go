@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 	"time"
 
+	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -60,4 +62,11 @@ func (w *world) perhapsLocked(c *claim) bool {
 // lives reports whether the session of the grant does.
 func (c *claim) lives() bool {
 	return slices.ContainsFunc(c.w.srv.Sessions(), func(s zktest.SessionInfo) bool { return s.ID == c.session })
+}
+
+// lostNow reports whether a Hold knows that it is lost, though its claim may not be over
+// yet. Its own process deletes the node as soon as it has ended the context. Without
+// latency the next holder may say so in the same moment, and first.
+func (c *claim) lostNow() bool {
+	return c.hold != nil && c.w.latency == 0 && c.lives() && errors.Is(c.hold.Err(), zksync.ErrLost)
 }

@@ -107,7 +107,15 @@ func (w *world) inflict(f fault) {
 	case "lag":
 		during(func(m *zktest.Member) { m.LagUntilSync() }, func(m *zktest.Member) { m.CatchUp() })
 	case "cut":
-		during(func(m *zktest.Member) { m.CutFromLeader() }, func(m *zktest.Member) { m.RejoinLeader() })
+		// The members of a process that has crashed rejoin, too: they count for the majority.
+		for _, m := range some {
+			m.CutFromLeader()
+		}
+		time.Sleep(f.lasts)
+		for _, m := range some {
+			m.RejoinLeader()
+		}
+		w.log("no more: %v", f)
 	case "restart", "renew":
 		if f.kind == "renew" {
 			for _, s := range w.slots {
@@ -135,6 +143,10 @@ func (w *world) inflict(f fault) {
 			}
 			time.Sleep(f.lasts / 200)
 		}
+	case "replace":
+		// Somebody deletes the path with all that is in it, and makes it anew as above.
+		w.breakSome(path, 1)
+		w.remake(path, 1)
 	case "reap":
 		// The path goes as soon as it is empty, as containers do.
 		for range 200 {

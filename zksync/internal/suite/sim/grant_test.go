@@ -44,6 +44,8 @@ func (w *world) checkExclusionLocked(c *claim, s seat, stands, forced bool) {
 			continue
 		case alive && forced && !stands:
 			continue // c is about to learn that
+		case !alive && o.lostNow():
+			continue
 		}
 		w.wrongLocked("exclusion: %s got %s while %s has it", c.who, s.path, o.who)
 	}
@@ -60,7 +62,7 @@ func (w *world) checkPermitsLocked(c *claim, s seat, stands, forced bool, line [
 	mine := of(c.p, entitled(line, asPermit))
 	for _, o := range w.active[s.path] {
 		switch {
-		case o.hold == nil && w.perhapsLocked(o), o.hold != nil && !o.standsAt(s.path) && w.forcedLocked(o.want):
+		case o.hold == nil && w.perhapsLocked(o), o.lostNow() && !o.standsAt(s.path), o.hold != nil && !o.standsAt(s.path) && w.forcedLocked(o.want):
 			continue
 		case o.hold == nil && o.p == c.p:
 			own += o.weight

@@ -136,7 +136,7 @@ func (w *world) listen(over <-chan struct{}) {
 // settle waits until nothing is left of the locks, and reports what is left.
 func (w *world) settle() {
 	var left string
-	for range 80 {
+	for range 100 { // a lock may linger for 4 timeouts
 		if left = w.left(); left == "" {
 			return
 		}

@@ -76,7 +76,7 @@ var localMistakes = []mistake{
 				if l.line.resting == t && t.lease.Crowd() == w && !(away && mistake("LingerSurvivesExpiry")) {`},
 			{inLocal + "lease.go", `case l.line.resting == t:`, `case l.line.resting == t && !(!deleted && mistake("LingerSurvivesExpiry")):`},
 			{inLocal + "lock.go", `l.t.Conn.Alive(c.holder.ticket.e.Session()) {`, `
-				mistake("LingerSurvivesExpiry") && c.holder.ticket.stay.heeded != nil || l.t.Conn.Alive(c.holder.ticket.e.Session()) {`},
+				mistake("LingerSurvivesExpiry") && c.holder.ticket.stay != nil && c.holder.ticket.stay.heeded != nil || l.t.Conn.Alive(c.holder.ticket.e.Session()) {`},
 			{inLocal + "ending.go", `t != nil && t.e.Session() != st.Session {`, `t != nil && t.e.Session() != st.Session && !mistake("LingerSurvivesExpiry") {`},
 		},
 	},

@@ -132,6 +132,23 @@ var queueMistakes = []mistake{
 		},
 	},
 	{
+		name: "RefusedSwap", is: "A swap that the servers refuse, since the old node is gone, counts as carried out.",
+		edits: []edit{{inQueue + "swap.go", `case err == nil && e.ran.Session() != 0:`, `
+			case (err == nil || conn.Classify(err) == conn.Answered && mistake("RefusedSwap")) && e.ran.Session() != 0:`}},
+	},
+	{
+		name: "ForgottenSwap", is: "If a swap of unknown outcome has not made the new node, nobody deletes the old one.",
+		with:  "NoSweep",
+		edits: []edit{{inQueue + "swap.go", `stands && e.session == old.session {`, `stands && e.session == old.session || mistake("ForgottenSwap") {`}},
+	},
+	{
+		name: "UnresolvedSwap", is: "A swap of unknown outcome counts as not carried out: nobody looks for the new node.",
+		with: "NoSweep",
+		edits: []edit{{inQueue + "swap.go", `case err == nil || conn.Classify(err) == conn.Unknown:`, `
+			case err != nil && mistake("UnresolvedSwap"):
+			case err == nil || conn.Classify(err) == conn.Unknown:`}},
+	},
+	{
 		name: "BlindHandoff", is: "A lock is handed over without regard to what is known of its node and session.",
 		edits: []edit{{inQueue + "tenure.go", `return e.fresh(l.own) && (l.twin == nil || e.fresh(l.twin)) && e.c.AliveAt(e.session, now)`, `
 			return e.fresh(l.own) && e.c.AliveAt(e.session, now) || mistake("BlindHandoff")`}},

@@ -82,10 +82,15 @@ func TestMistakesAreFound(t *testing.T) {
 func (m mistake) find(t *testing.T, bin string) bool {
 	start := time.Now()
 	both := strings.Trim(m.name+","+m.with, ",")
-	first, last := max(*simFirst, 1), max(*simFirst, 1)+most
+	kinds, base := strings.Join(olderKinds(), ","), uint64(0)
+	if m.kind != "" {
+		kinds, base = m.kind, elections
+	}
+	first := base + max(*simFirst, 1)
+	last := first + most
 	for from := first; from < last; {
 		// The seeds from first on, one by one: the newer kinds have their own.
-		seed, what, output := fails(t, bin, both, "-sim.kind="+strings.Join(olderKinds(), ","),
+		seed, what, output := fails(t, bin, both, "-sim.kind="+kinds,
 			fmt.Sprintf("-sim.first=%d", from), fmt.Sprintf("-sim.programs=%d", last-from), "-sim.parallel=1")
 		if seed == 0 {
 			break
@@ -110,7 +115,7 @@ func (m mistake) find(t *testing.T, bin string) bool {
 // that panics: then the seed is the last that was begun.
 var (
 	failure = regexp.MustCompile(`-run TestPrograms -sim\.seed=(\d+) .*\n *(.*)`)
-	crash   = regexp.MustCompile(`(?s).*begins -sim\.seed=(\d+)\n.*?(panic: [^\n]*)\n\ngoroutine \d+ \[[^\n]*, synctest bubble `)
+	crash   = regexp.MustCompile(`(?s).*begins -sim\.seed=(\d+)\n.*?(panic: [^\n]*)\n(?:\[signal [^\n]*\n)?\ngoroutine \d+ \[[^\n]*, synctest bubble `)
 )
 
 // fails has TestPrograms run with mistakes. It returns the seed of the program that
@@ -137,6 +142,20 @@ func fails(t *testing.T, bin, mistakes string, args ...string) (seed uint64, wha
 		t.Fatal(err)
 	}
 	return seed, match[2], string(text)
+}
+
+// The seed of a program that panics is read from what Go prints of it.
+func TestCrashIsRecognised(t *testing.T) {
+	begins, trace := "begins -sim.seed=12\nbegins -sim.seed=13\n", "\ngoroutine 4133 [running, synctest bubble 13]:\n"
+	for _, text := range []string{
+		"panic: unlock of unlocked lock\n",
+		"panic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x70d23d]\n",
+	} {
+		match := crash.FindStringSubmatch(begins + text + trace)
+		if first, _, _ := strings.Cut(text, "\n"); match == nil || match[1] != "13" || match[2] != first {
+			t.Errorf("%q for %q", match, text)
+		}
+	}
 }
 
 // goCommand runs the go command in the repository. Flags of the environment for

@@ -27,6 +27,7 @@ type mistake struct {
 	is    string // what goes wrong
 	with  string // a mistake that has to be made, too, for this one to do harm
 	aid   bool   // it only goes with others
+	kind  string // the programs that find it; "": those of mutexes and the families
 	edits []edit
 }
 
@@ -42,7 +43,7 @@ type change struct {
 
 // mistakes are all deliberate mistakes.
 func mistakes() []mistake {
-	return slices.Concat(connMistakes, queueMistakes, censusMistakes, localMistakes)
+	return slices.Concat(connMistakes, queueMistakes, censusMistakes, localMistakes, electionMistakes)
 }
 
 // added is the file that each edited package gets.

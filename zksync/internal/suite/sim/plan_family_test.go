@@ -39,6 +39,18 @@ func familyPlan(n, seed uint64, full bool) plan {
 	return p
 }
 
+// replaces has some plans with readers, and without a story, delete a lock's path with all
+// that is in it and make it anew. Its numbers are drawn apart, so that seeds keep their
+// meaning in all else.
+func (p *plan) replaces() {
+	r := source(p.seed, p.full, 8)
+	if p.story != "" || len(p.slots) < 2 || p.kind != "" || p.family != "readers" && p.family != "several" || r.IntN(3) > 0 {
+		return
+	}
+	p.story = "path made anew after a list"
+	madeAnewAfterList(r, p)
+}
+
 // dress makes the locks of a plan those of its family.
 func (p *plan) dress(r *rand.Rand) {
 	for i := range p.paths {

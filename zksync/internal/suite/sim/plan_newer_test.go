@@ -29,16 +29,16 @@ var newerKinds = []newerKind{
 	{"hooked", anyFamily, hookedStories, dressHooked},
 }
 
-// newerPlan makes the n-th plan of the newer kinds.
-func newerPlan(n uint64, full bool) plan {
-	r := source(n, full, 4)
+// newerPlan makes the n-th plan of some kinds, from a stream of random numbers.
+func newerPlan(n uint64, full bool, kinds []newerKind, stream uint64) plan {
+	r := source(n, full, stream)
 	p := draw(r, full)
-	kind := newerKinds[n%uint64(len(newerKinds))]
+	kind := kinds[n%uint64(len(kinds))]
 	p.kind = kind.name
 	if kind.prepare != nil {
 		kind.prepare(r, &p)
 	}
-	if n /= uint64(len(newerKinds)); n%2 == 1 {
+	if n /= uint64(len(kinds)); n%2 == 1 {
 		all := slices.Concat(kind.stories, kind.stories, kind.stories, stories)
 		st := all[n/2%uint64(len(all))]
 		p.story = st.name
@@ -62,7 +62,7 @@ func (p plan) kindName() string {
 // kindNames are the kinds of programs there are.
 func kindNames() []string {
 	names := olderKinds()
-	for _, k := range newerKinds {
+	for _, k := range slices.Concat(newerKinds, electionKinds) {
 		names = append(names, k.name)
 	}
 	return names
@@ -71,11 +71,14 @@ func kindNames() []string {
 // olderKinds are the kinds of the seeds below newer.
 func olderKinds() []string { return append([]string{"mutexes"}, families...) }
 
-// seedOf is the n-th seed of a run: every second one is of the newer kinds.
+// seedOf is the n-th seed of a run: every second one is of the newer kinds, and every
+// fourth of these of elections.
 func seedOf(first, n uint64) uint64 {
 	switch {
-	case first >= newer:
+	case first >= newer: // or elections
 		return first + n
+	case n%8 == 7:
+		return elections + first + n/8
 	case n%2 == 1:
 		return newer + first + n/2
 	}

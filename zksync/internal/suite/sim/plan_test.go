@@ -57,6 +57,8 @@ type op struct {
 	cut    bool          // cancelled when somebody gives the lock back
 	named  bool          // for an owner whose name is known
 	linger time.Duration // of the lock's value
+	late   time.Duration // a leader goes on for so long when its context has ended
+	ours   bool          // stands for the owner that the whole process shares
 }
 
 func (o op) String() string {
@@ -90,6 +92,9 @@ func (o op) String() string {
 	}
 	if o.kind == "downgrade" && o.again {
 		text += ", the read first"
+	}
+	if o.kind == "elect" {
+		text += o.electText()
 	}
 	return text
 }
@@ -125,8 +130,10 @@ const (
 func newPlan(seed uint64, full bool) plan {
 	var p plan
 	switch n := seed / 2; {
+	case seed >= elections:
+		p = newerPlan(seed-elections, full, electionKinds, 9)
 	case seed >= newer:
-		p = newerPlan(seed-newer, full)
+		p = newerPlan(seed-newer, full, newerKinds, 4)
 	case seed%2 == 0:
 		p = mutexPlan(n, full)
 	default:
@@ -135,6 +142,8 @@ func newPlan(seed uint64, full bool) plan {
 	p.seed, p.full = seed, full
 	p.lingers()
 	p.remakes()
+	p.replaces()
+	p.spends()
 	return p
 }
 
@@ -291,4 +300,4 @@ func (p plan) longest() time.Duration {
 func (p plan) slowest() time.Duration { return max(timeout, p.patience) }
 
 // longKinds take longer than their work.
-var longKinds = []string{"nested", "then", "deadlocks", "inspect", "reenter", "revoke", "wrong", "zero"}
+var longKinds = []string{"nested", "then", "deadlocks", "inspect", "reenter", "revoke", "wrong", "zero", "elect", "ask back"}

@@ -47,11 +47,12 @@ type process struct {
 	clean   atomic.Bool                   // Close has said that nothing is left
 	slow    time.Duration                 // how long each function of its tracer takes
 	hooked  hookTimes                     // for those who call without a context
+	owner   zksync.Owner                  // that goroutines share who stand for an election
 }
 
 // launch makes a process; its session is made in the slot.
 func (w *world) launch(slot, n int) *process {
-	p := &process{w: w, slot: slot, name: fmt.Sprintf("p%d.%d", slot, n)}
+	p := &process{w: w, slot: slot, name: fmt.Sprintf("p%d.%d", slot, n), owner: zksync.NewOwner("")}
 	for i := range p.members {
 		p.members[i] = w.srv.AddMember()
 		p.members[i].Jitter(w.latency)

@@ -76,6 +76,29 @@ func readersJoin(r *rand.Rand, p *plan) {
 		fault{kind: "break", slot: i, at: at + 20*time.Millisecond, n: r.IntN(2)})
 }
 
+// A lock's path is deleted with the node of a reader who has just listed it, before the
+// reader's next request arrives, and made anew. Somebody else who writes gets the number
+// before the one that the reader expects next, and then the reader comes back.
+func madeAnewAfterList(r *rand.Rand, p *plan) {
+	p.calm(r)
+	i, j := p.two(r)
+	use := func(work time.Duration) op {
+		return op{kind: pick(r, "lock", "lockctx", "hold", "do"), on: asReader, wait: 4 * timeout, work: work}
+	}
+	// A request takes that long to arrive, and as long again until its answer is there.
+	ms := 3 * (20 + r.IntN(30)) // of both members: see inflict
+	delay := time.Duration(ms) * time.Millisecond
+	at := 300 * time.Millisecond
+	listed := 20*time.Millisecond + 2*delay // after at: the answer is there, and the next request is not
+	back := timeout/2 + span(r, timeout/6)
+	p.stage(i, []op{use(10 * time.Millisecond), sleep(at), use(10 * time.Millisecond), sleep(back), use(timeout)})
+	p.stage(j, []op{sleep(at + listed + 100*time.Millisecond), {kind: pick(r, "hold", "lock"), on: asWriter, wait: 3 * timeout, work: 2 * timeout}})
+	p.later(at+timeout, i, j)
+	p.faults = append(p.faults,
+		fault{kind: "delay", slot: i, at: at - 50*time.Millisecond, lasts: 50*time.Millisecond + 4*delay, n: ms},
+		fault{kind: "replace", at: at + listed})
+}
+
 // Somebody waits for permits that any of several holders may give back. The one
 // that came last keeps its own.
 func anyEnd(r *rand.Rand, p *plan) {

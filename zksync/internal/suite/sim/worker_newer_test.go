@@ -24,6 +24,10 @@ func (k *worker) newer(o op, x want, m lock, ctx context.Context) {
 		k.reenter(o, path, ctx)
 	case "revoke":
 		k.revoke(o, path, ctx)
+	case "elect":
+		k.elect(o, x, m, ctx)
+	case "ask back":
+		k.askBack(path, ctx)
 	}
 }
 

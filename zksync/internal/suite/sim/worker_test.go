@@ -264,8 +264,17 @@ func (c *claim) watch() (stop func() bool) {
 // use works under a Hold: it reads from the store that the lock guards, and if
 // it holds it alone, writes back.
 func (k *worker) use(o op, c *claim) {
+	writes := k.reads(c)
+	time.Sleep(o.work)
+	if !k.p.dead.Load() {
+		writes()
+	}
+}
+
+// reads is the first half of use. What it returns writes back.
+func (k *worker) reads(c *claim) (writes func()) {
 	w := k.p.w
-	writes := func() {}
+	writes = func() {}
 	for _, s := range c.seats {
 		if s.mode == asPermit {
 			continue
@@ -276,10 +285,7 @@ func (k *worker) use(o op, c *claim) {
 			writes = func() { then(); st.write(k, c.hold.Fence(), v+1) }
 		}
 	}
-	time.Sleep(o.work)
-	if !k.p.dead.Load() {
-		writes()
-	}
+	return writes
 }
 
 func (k *worker) hold(o op, c *claim) {

@@ -4,12 +4,15 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
@@ -29,6 +32,8 @@ public class CuratorWorker {
     static final AtomicBoolean hang = new AtomicBoolean();
     static final AtomicInteger held = new AtomicInteger();
     static final List<Thread> threads = new ArrayList<>();
+    static final Semaphore resigns = new Semaphore(0);
+    static LeaderSelector selector;
 
     static CuratorFramework connect(String address, int timeout) throws Exception {
         CuratorFramework client = CuratorFrameworkFactory.newClient(address, timeout, 10_000, new RetryOneTime(100));
@@ -133,6 +138,23 @@ public class CuratorWorker {
         }
     }
 
+    /** Stands for an election again and again. It leads until the word "resign". */
+    static void elect(String address, String path, String id) throws Exception {
+        selector = new LeaderSelector(connect(address, 10_000), path, new LeaderSelectorListenerAdapter() {
+            @Override
+            public void takeLeadership(CuratorFramework client) throws Exception {
+                note("begin", "write", "curator/" + id);
+                System.out.println("leads");
+                resigns.acquire();
+                note("end", "write", "curator/" + id);
+            }
+        });
+        selector.setId(id);
+        selector.autoRequeue();
+        selector.start();
+        System.out.println("stands");
+    }
+
     static void failed(String what, Throwable e) {
         e.printStackTrace();
         System.out.println("failed " + what + ": " + e);
@@ -159,6 +181,19 @@ public class CuratorWorker {
                 break;
             case "revoke":
                 revoke(word[1], word[2]);
+                System.out.println("done");
+                break;
+            case "elect":
+                elect(word[1], word[2], word[3]);
+                break;
+            case "leader":
+                System.out.println("leader " + selector.getLeader().getId());
+                break;
+            case "resign":
+                resigns.release();
+                break;
+            case "close":
+                selector.close();
                 System.out.println("done");
                 break;
             default:
