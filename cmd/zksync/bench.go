@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/bench"
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/printer"
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/process"
 	"github.com/zklocker/go-zksync/internal/measure"
 	"github.com/zklocker/go-zksync/zksync"
@@ -62,8 +62,8 @@ func newBench() *cobra.Command {
 	f.IntVar(&b.goroutines, "goroutines", 8, "number of goroutines of each session that want one lock, 1 to 1000")
 	f.StringVar(&b.parent, "path", "/", "`node` below which to make the one for the measurement")
 	f.BoolVar(&b.json, "json", false, "print JSON")
-	b.addFlags(f)
-	_ = f.MarkHidden("identity") // there is nobody to see it
+	b.addConnection(f)
+	f.Var(&b.sessionTimeout, "session-timeout", "session timeout to ask for")
 	return cmd
 }
 
@@ -79,10 +79,8 @@ func (b *bencher) parse(args []string) error {
 		return exit.Usagef("--sessions %d: want 1 to 100", b.sessions)
 	case b.goroutines < 1 || b.goroutines > 1000:
 		return exit.Usagef("--goroutines %d: want 1 to 1000", b.goroutines)
-	case !strings.HasPrefix(b.parent, "/") || path.Clean(b.parent) != b.parent:
-		return exit.Usagef("--path %q is not a path: it must start with a slash, and not end with one", b.parent)
 	}
-	return nil
+	return checkRoot("--path", b.parent)
 }
 
 // run measures, prints, and deletes what it has made.
@@ -93,11 +91,13 @@ func (b *bencher) run() error {
 	}
 	b.node = path.Join("/", chroot, b.parent, fmt.Sprintf("zksync-bench-%08x", rand.Uint32()))
 	b.sigs = process.CatchSignals()
+	b.out = printer.New(os.Stderr, false)
+	defer b.out.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var report *bench.Report
 	var left error
-	first, done := attend(b.sigs, func() {
+	first, done := attend(b.sigs, nil, func() {
 		if err = b.open(ctx, target); err != nil {
 			return
 		}
@@ -118,7 +118,7 @@ func (b *bencher) run() error {
 	case first != nil:
 		return exit.Interrupted(first)
 	case err != nil:
-		return benchError(err)
+		return b.failed(err)
 	}
 	return b.print(report)
 }
@@ -142,7 +142,7 @@ func (b *bencher) open(ctx context.Context, target measure.Target) error {
 	if err != nil {
 		return err
 	}
-	if b.session, err = b.dial(ctx, servers, opts); err != nil {
+	if b.session, err = b.dial(ctx, servers, append(opts, zksync.WithLogger(b.out.Logger()))); err != nil {
 		return err
 	}
 	b.bench = &bench.Bench{
@@ -188,16 +188,18 @@ func (b *bencher) print(r *bench.Report) error {
 	return nil
 }
 
-// benchError gives an error of a measurement its exit code.
-func benchError(err error) *exit.Error {
+// failed gives an error of a measurement its exit code.
+func (b *bencher) failed(err error) *exit.Error {
 	var coded *exit.Error
 	if errors.As(err, &coded) {
 		return coded
 	}
-	e := serviceError(err)
+	if errors.Is(err, zk.ErrNoAuth) {
+		err = fmt.Errorf("no permission to create, list or delete nodes below %s", path.Dir(b.node))
+		return &exit.Error{Code: exit.NoPermission, Err: b.refused(err)}
+	}
+	e := b.serviceError(err)
 	switch {
-	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zksync.ErrNoAuth):
-		e.Code = exit.NoPermission
 	case errors.Is(err, zk.ErrInvalidPath):
 		e.Code = exit.Usage
 	case errors.Is(err, measure.ErrTwo):

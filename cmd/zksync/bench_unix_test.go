@@ -203,6 +203,7 @@ func TestBenchWithoutPermission(t *testing.T) {
 	p := parent(t, c, zk.DigestACL(zk.PermAll, "alice", "secret"))
 	b := newBenchOn(t, addr, "--path", p, "--duration", "0.2").Start()
 	b.WantCode(exit.NoPermission)
+	b.Err.Await(t, "zksync: no permission to create, list or delete nodes below "+p+" (without credentials: see --auth-file)")
 	b = newBenchOn(t, addr, "--path", p, "--duration", "0.2")
 	b.Env = append(b.Env, envAuth+"=digest:alice:secret")
 	b.Start().WantCode(0)

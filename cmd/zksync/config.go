@@ -31,14 +31,21 @@ type config struct {
 	serverName     string
 }
 
-// addFlags adds the flags to f and sets their defaults.
+// addFlags adds the flags of a command that takes locks to f, and sets their
+// defaults.
 func (c *config) addFlags(f *pflag.FlagSet) {
+	c.addConnection(f)
+	f.Var(&c.sessionTimeout, "session-timeout", "session timeout to ask for; the lock of a dead zksync stays this long")
+	f.StringVar(&c.identity, "identity", "", "`name` that waiters see (default the command's file name)")
+}
+
+// addConnection adds the flags of every command that connects to ZooKeeper to f, and
+// sets their defaults.
+func (c *config) addConnection(f *pflag.FlagSet) {
 	c.connectTimeout = seconds(30 * time.Second)
 	c.sessionTimeout = seconds(zksync.DefaultSessionTimeout)
 	f.StringVar(&c.servers, "servers", "", "ZooKeeper servers, as `host:port,...` with an optional /chroot at the end (default $"+envServers+")")
 	f.Var(&c.connectTimeout, "connect-timeout", "wait at most this long for the first session with ZooKeeper; 0 waits forever")
-	f.Var(&c.sessionTimeout, "session-timeout", "session timeout to ask for; the lock of a dead zksync stays this long")
-	f.StringVar(&c.identity, "identity", "", "`name` that waiters see (default the command's file name)")
 	f.StringVar(&c.authFile, "auth-file", "", "`file` that contains scheme:credential (default the value of $"+envAuth+")")
 	f.StringVar(&c.ca, "tls-ca", "", "use TLS, and trust the certificates in this PEM `file`")
 	f.StringVar(&c.cert, "tls-cert", "", "use TLS, and present the certificate in this PEM `file`")
@@ -87,14 +94,23 @@ func (c *config) serverList() (servers []string, chroot string, err error) {
 	if list == "" {
 		return nil, "", exit.Usagef("no ZooKeeper servers: give --servers host:port,... or set %s", envServers)
 	}
+	if err := checkList(from, list); err != nil {
+		return nil, "", err
+	}
 	list, chroot, found := strings.Cut(list, "/")
 	if found && chroot != "" {
+		if err := checkChroot(from, list, "/"+chroot); err != nil {
+			return nil, "", err
+		}
 		chroot = "/" + chroot
 	}
 	for server := range strings.SplitSeq(list, ",") {
 		server = strings.TrimSpace(server)
 		if server == "" {
 			return nil, "", exit.Usagef("%s: empty server in %q", from, list)
+		}
+		if _, err := withPort(server); err != nil {
+			return nil, "", exit.Usagef("%s: %w", from, err)
 		}
 		servers = append(servers, server)
 	}

@@ -31,10 +31,25 @@ func TestUsageErrors(t *testing.T) {
 		args, says string
 	}{
 		{"nonsense", `unknown command "nonsense"`},
-		{"run", "no LOCK and no COMMAND"},
-		{"run /lock", "want one LOCK, then --"},
-		{"run /lock true", "want one LOCK, then --"},
-		{"run /lock other -- true", "want one LOCK, then --"},
+		{"run", "no LOCK"},
+		{"run -q", "no LOCK"},
+		{"run /lock other -- true", `the words before -- are locks, and "other" is not a path`},
+		{"run /lock git log -- file", "zksync run /lock -- git ..."},
+		{"run lock", `LOCK "lock" is not a path`},
+		{"run lock true", `LOCK "lock" is not a path`},
+		{"run /lock /other lock -- true", `"lock" is not a path`},
+		{"run /lock --nonsense true", "unknown flag: --nonsense"},
+		{"run /lock --nonsense -- true", "unknown flag: --nonsense"},
+		{"run --permits 2 /lock true", "--permits needs --limit"},
+		{"run --permits 0 /lock true", "--permits needs --limit"},
+		{"run --limit 0 /lock true", "--limit 0: want 1 at least"},
+		{"run --limit -1 --permits 1 /lock true", "--limit -1: want 1 at least"},
+		{"run --limit 3 --permits 0 /lock true", "--permits 0: want 1 to 3"},
+		{"run --limit 3 --permits 4 /lock true", "--permits 4: want 1 to 3"},
+		{"run --limit x /lock true", "invalid argument"},
+		{"run -s --limit 3 /lock true", "-s is for locks"},
+		{"run --limit 3 /lock /other -- true", "one semaphore"},
+		{"run --grace 3 /lock", "--grace is for a COMMAND"},
 		{"run -- true", "no LOCK before --"},
 		{"run /lock --", "no COMMAND after --"},
 		{"run lock -- true", `LOCK "lock" is not a path: it must start with a slash`},
@@ -79,7 +94,7 @@ func TestHelp(t *testing.T) {
 		{"--help", []string{"zksync [command]", "run --help"}},
 		{"--version", []string{"zksync ", "go1."}},
 		{"run --help", []string{
-			"zksync run [flags] LOCK -- COMMAND", "Exit codes:", "128+N", "ZKSYNC_FENCE", "(default 79)", "(default 10s)", envServers, envAuth,
+			"zksync run [flags] LOCK [COMMAND [ARG...]]", "zksync run [flags] LOCK... -- COMMAND [ARG...]", "Exit codes:", "128+N", "ZKSYNC_FENCE", "(default 79)", "(default 10s)", envServers, envAuth,
 		}},
 	} {
 		code, stdout, stderr := commandLine(strings.Fields(tt.args)...)

@@ -41,10 +41,10 @@ func newDemo() *cobra.Command {
 // newWorker returns the hidden command that the demo's worker processes run.
 func newWorker() *cobra.Command {
 	return &cobra.Command{
-		Use:    demo.WorkerCommand + " SERVER NAME TIMEOUT",
+		Use:    demo.WorkerCommand + " SERVER NAME",
 		Short:  "A worker of the demo",
 		Hidden: true,
-		Args:   cobra.ExactArgs(3),
-		RunE:   func(_ *cobra.Command, args []string) error { return demo.Work(args[0], args[1], args[2]) },
+		Args:   cobra.ExactArgs(2),
+		RunE:   func(_ *cobra.Command, args []string) error { return demo.Work(args[0], args[1]) },
 	}
 }

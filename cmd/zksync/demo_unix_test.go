@@ -162,7 +162,7 @@ func TestDemoHelp(t *testing.T) {
 
 // A worker whose demo is gone ends, also on systems whose kernel does not kill it.
 func TestDemoWorkerEndsWithStdin(t *testing.T) {
-	p := proctest.Prepare(t, roleCommand, demo.WorkerCommand, "127.0.0.1:1", "worker 1", "1.5s")
+	p := proctest.Prepare(t, roleCommand, demo.WorkerCommand, "127.0.0.1:1", "worker 1")
 	stdin, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -2,9 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/suggest"
 )
 
 // seconds is a duration as a flag: in Go's notation (1m30s), or in plain seconds
@@ -68,4 +75,47 @@ func (c exitCode) Set(text string) error {
 	}
 	*c.value = n
 	return nil
+}
+
+// output is the format of a command's output as a flag.
+type output string
+
+// The formats.
+const (
+	outputTable output = "table"
+	outputJSON  output = "json"
+)
+
+// String returns the format, which the help shows as the default.
+func (o *output) String() string { return string(*o) }
+
+// Type returns what the help calls a value.
+func (o *output) Type() string { return "format" }
+
+// Set reads text.
+func (o *output) Set(text string) error {
+	switch output(text) {
+	case outputTable, outputJSON:
+		*o = output(text)
+		return nil
+	}
+	return errors.New("want table or json")
+}
+
+// suggestFlag adds to an error about an unknown flag the flag that was probably meant.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	_, wrong, found := strings.Cut(err.Error(), "unknown flag: --")
+	if !found {
+		return err
+	}
+	best, distance := "", 3 // as cobra's suggestions for commands
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := suggest.Distance(wrong, f.Name); !f.Hidden && (d < distance || len(wrong) > 2 && strings.HasPrefix(f.Name, wrong)) {
+			best, distance = f.Name, min(d, distance)
+		}
+	})
+	if best == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, best)
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/demo"
@@ -24,14 +25,24 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == demo.WorkerCommand {
 		main() // the demo has started this binary
 	}
-	proctest.PlayRole(map[string]func(){roleCommand: main})
-	goleak.VerifyTestMain(suite{m})
+	proctest.PlayRole(map[string]func(){roleCommand: main, roleDropped: mainDropped})
+	testscript.Main(suite{m}, map[string]func(){"zksync": main}) // the scripts' command
 }
 
-// suite runs the tests and ends the server that they share.
+// suite runs the tests, ends the server that they share, and looks for goroutines that
+// are left.
 type suite struct{ m *testing.M }
 
 func (s suite) Run() int {
+	code := s.tests()
+	if err := goleak.Find(); err != nil && code == 0 {
+		log.Print(err)
+		code = 1
+	}
+	return code
+}
+
+func (s suite) tests() int {
 	defer stopServer()
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {

@@ -96,13 +96,14 @@ func TestRunConflict(t *testing.T) {
 		want  int
 		says  string
 	}{
-		{"-n", 1, "is held by another"},
-		{"--nonblock", 1, "is held by another"},
-		{"-n -E 42", 42, "is held by another"},
-		{"-n -E 0", 0, "is held by another"},
+		{"-n", 1, "is held by sh on "},
+		{"--nonblock", 1, "is held by sh on "},
+		{"-n -E 42", 42, "is held by sh on "},
+		{"-n -E 0", 0, "is held by sh on "},
 		{"-n -q", 1, ""},
-		{"-w 0", 1, "is held by another"},
+		{"-w 0", 1, "is held by sh on "},
 		{"-w 0.3", 1, "not obtained within 300ms"},
+		{"-w 3", 1, "not obtained within 3s: held by sh on "},
 		{"-w 300ms --conflict-exit-code 9", 9, "not obtained within 300ms"},
 		{"--timeout 300ms -q", 1, ""},
 	} {
@@ -350,22 +351,27 @@ func TestRunAuth(t *testing.T) {
 	for _, tt := range []struct {
 		name, env, flags string
 		want             int
+		says             string
 	}{
-		{"nobody", "", "", exit.NoPermission},
-		{"somebody else", "digest:bob:" + secret, "", exit.NoPermission},
-		{"environment", "digest:alice:" + secret, "", 0},
-		{"file", "", "--auth-file " + file, 0},
-		{"file first", "digest:bob:" + secret, "--auth-file " + file, 0},
-		{"no scheme", secret, "", exit.Usage},
-		{"unknown scheme", "nonsense:" + secret, "--connect-timeout 5s", exit.NoPermission},
-		{"no file", "", "--auth-file " + file + "x", exit.Usage},
+		{"nobody", "", "", exit.NoPermission, " (without credentials: see --auth-file)\n"},
+		{"somebody else", "digest:bob:" + secret, "", exit.NoPermission, " (for digest:bob; ZooKeeper takes a wrong password for another user)\n"},
+		{"environment", "digest:alice:" + secret, "", 0, ""},
+		{"file", "", "--auth-file " + file, 0, ""},
+		{"file first", "digest:bob:" + secret, "--auth-file " + file, 0, ""},
+		{"no scheme", secret, "", exit.Usage, "want scheme:credential"},
+		{"unknown scheme", "nonsense:" + secret, "--connect-timeout 5s", exit.NoPermission, "authentication failed\n"},
+		{"no file", "", "--auth-file " + file + "x", exit.Usage, "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := zksyncRun(t, append(strings.Fields(tt.flags), lock, "--", "true")...)
 			p.Env = append(p.Env, envAuth+"="+tt.env)
 			p.Start().WantCode(tt.want)
-			if said := p.Out.String() + p.Err.String(); strings.Contains(said, secret) {
+			said := p.Out.String() + p.Err.String()
+			if strings.Contains(said, secret) {
 				t.Errorf("the secret was printed: %q", said)
+			}
+			if !strings.Contains(said, tt.says) {
+				t.Errorf("output %q, want %q", said, tt.says)
 			}
 		})
 	}

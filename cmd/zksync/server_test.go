@@ -90,7 +90,13 @@ func stopServer() {
 // client returns a plain client, to look at the nodes.
 func client(t *testing.T) *zk.Conn {
 	t.Helper()
-	c, events, err := zk.Connect([]string{zookeeper(t).addr}, 10*time.Second, zk.WithLogger(mute{}), zk.WithLogInfo(false))
+	return clientOf(t, zookeeper(t))
+}
+
+// clientOf returns a plain client of a server.
+func clientOf(t *testing.T, z *site) *zk.Conn {
+	t.Helper()
+	c, events, err := zk.Connect([]string{z.addr}, 20*time.Second, zk.WithLogger(mute{}), zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}

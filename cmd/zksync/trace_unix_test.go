@@ -22,6 +22,7 @@ type spanLine struct {
 	}
 	Attributes []attr
 	Resource   []attr
+	Status     struct{ Code string }
 }
 
 type attr struct {
@@ -38,10 +39,20 @@ func value(list []attr, key string) any {
 	return nil
 }
 
-// printed returns the spans among the lines, and the other lines.
+// printed returns the spans among the lines by their names, and the other lines.
 func printed(t *testing.T, text string) (spans map[string]spanLine, rest string) {
 	t.Helper()
+	all, rest := printedAll(t, text)
 	spans = make(map[string]spanLine)
+	for _, s := range all {
+		spans[s.Name] = s
+	}
+	return spans, rest
+}
+
+// printedAll returns the spans among the lines, in order, and the other lines.
+func printedAll(t *testing.T, text string) (spans []spanLine, rest string) {
+	t.Helper()
 	for l := range strings.Lines(text) {
 		if !strings.HasPrefix(l, "{") {
 			rest += l
@@ -51,7 +62,7 @@ func printed(t *testing.T, text string) (spans map[string]spanLine, rest string)
 		if err := json.Unmarshal([]byte(l), &s); err != nil {
 			t.Fatalf("%v: %s", err, l)
 		}
-		spans[s.Name] = s
+		spans = append(spans, s)
 	}
 	return spans, rest
 }

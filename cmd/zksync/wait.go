@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/text"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/view"
 	"github.com/zklocker/go-zksync/zksync"
 )
 
@@ -61,7 +63,7 @@ func (a *announcer) announce() {
 		return
 	}
 	a.said, a.last = a.latest, time.Now()
-	a.note("%s", describe(a.lock, a.said, a.last))
+	a.note("waiting for %s, %s", a.lock, describe(a.said, a.last))
 }
 
 // stop ends the announcements: the wait is over.
@@ -75,12 +77,38 @@ func (a *announcer) stop() {
 	}
 }
 
-// describe returns a line about the peer that a wait is for, and how long that
+// notFree returns a line about a lock that was not free. The peer may be unknown.
+func notFree(lock string, p *zksync.Peer, now time.Time) string {
+	switch {
+	case p == nil:
+		return lock + " is held by another"
+	case p.Position > 1:
+		return lock + " is held by another; " + describe(*p, now)
+	}
+	return lock + " is " + describe(*p, now)
+}
+
+// heldBy returns a line about a lock that was not free, before which waiters wait, too.
+func heldBy(lock string, held []*view.Node, waiters int, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is held by %s", lock, held[0].Program())
+	if n := len(held) - 1; n > 0 {
+		fmt.Fprintf(&b, " and %s", text.Count(n, "other", "others"))
+	}
+	if !held[0].Since.IsZero() {
+		fmt.Fprintf(&b, ", in the queue for %s", max(now.Sub(held[0].Since), 0).Round(time.Second))
+	}
+	if waiters > 0 {
+		fmt.Fprintf(&b, "; %s in line", text.Count(waiters, "waiter", "waiters"))
+	}
+	return b.String()
+}
+
+// describe returns text about the peer that a wait is for, and how long that
 // peer has been in the queue. The peer is the holder only if the waiter's position
 // is 1.
-func describe(lock string, p zksync.Peer, now time.Time) string {
+func describe(p zksync.Peer, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "waiting for %s, ", lock)
 	if p.Position > 1 {
 		fmt.Fprintf(&b, "place %d in line, behind ", p.Position)
 	} else {
@@ -111,7 +139,8 @@ func name(p zksync.Peer) string {
 		parts = append(parts, fmt.Sprintf("(pid %d)", p.PID))
 	}
 	if len(parts) == 0 {
-		return "a node that says no name, " + printable(p.Node)
+		n := view.NewNode(&p.LockNode)
+		return n.Program()
 	}
 	return strings.Join(parts, " ")
 }

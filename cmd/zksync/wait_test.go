@@ -58,14 +58,14 @@ func TestDescribe(t *testing.T) {
 		peer zksync.Peer
 		want string
 	}{
-		{zksync.Peer{LockNode: zksync.LockNode{Node: "/lock/n"}, Position: 1}, "waiting for /lock, held by a node that says no name, /lock/n"},
-		{zksync.Peer{LockNode: zksync.LockNode{PID: 7}, Position: 1}, "waiting for /lock, held by (pid 7)"},
+		{zksync.Peer{LockNode: zksync.LockNode{Node: "/lock/n", Form: zksync.FormCurator, Session: 10}, Position: 1}, "held by an unnamed program (curator, session 0xa)"},
+		{zksync.Peer{LockNode: zksync.LockNode{PID: 7}, Position: 1}, "held by (pid 7)"},
 		{zksync.Peer{LockNode: zksync.LockNode{Identity: "id", OwnerName: "order 7", Host: "db1", PID: 42, Since: now.Add(-90500 * time.Millisecond)}, Position: 1},
-			"waiting for /lock, held by id for order 7 on db1 (pid 42), in the queue for 1m31s"},
-		{zksync.Peer{LockNode: zksync.LockNode{Identity: "id", Since: now.Add(time.Hour)}, Position: 2}, "waiting for /lock, place 2 in line, behind id, in the queue for 0s"},
-		{zksync.Peer{LockNode: zksync.LockNode{Identity: "a\r\x1b[2J\u202eb"}, Position: 1}, "waiting for /lock, held by a??[2J?b"},
+			"held by id for order 7 on db1 (pid 42), in the queue for 1m31s"},
+		{zksync.Peer{LockNode: zksync.LockNode{Identity: "id", Since: now.Add(time.Hour)}, Position: 2}, "place 2 in line, behind id, in the queue for 0s"},
+		{zksync.Peer{LockNode: zksync.LockNode{Identity: "a\r\x1b[2J\u202eb"}, Position: 1}, "held by a??[2J?b"},
 	} {
-		if got := describe("/lock", tt.peer, now); got != tt.want {
+		if got := describe(tt.peer, now); got != tt.want {
 			t.Errorf("got %q\nwant %q", got, tt.want)
 		}
 	}

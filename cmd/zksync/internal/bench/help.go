@@ -48,6 +48,7 @@ not apply is left out.
                         session
       fairness          jain; worst_to_median: the longest time that a session
                         waited for its next turn, divided by the median
+                        (left out if no session had a second turn)
 
 Exit codes:
   0            measured, and nothing is left behind

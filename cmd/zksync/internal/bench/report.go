@@ -56,7 +56,7 @@ type Spread struct {
 // Fairness says how evenly several sessions shared a lock.
 type Fairness struct {
 	Jain  float64 `json:"jain"`
-	Worst float64 `json:"worst_to_median"`
+	Worst float64 `json:"worst_to_median,omitempty"`
 }
 
 // seconds is a duration as JSON shows it.
@@ -88,8 +88,12 @@ func (r *Report) add(load measure.Workload, results []*measure.Result) {
 		for _, round := range x.Rounds {
 			l.Cycles += round.Cycles
 		}
-		if turns := x.Turns(); turns.Count() > 0 {
-			l.Fairness = &Fairness{x.Fairness(), float64(turns.Max()) / float64(max(1, turns.Quantile(0.5)))}
+		if load.Sessions > 1 {
+			l.Fairness = &Fairness{Jain: x.Fairness()}
+			// In a very short round one session may have had all turns.
+			if turns := x.Turns(); turns.Count() > 0 {
+				l.Fairness.Worst = float64(turns.Max()) / float64(max(1, turns.Quantile(0.5)))
+			}
 		}
 		w.Locks = append(w.Locks, l)
 	}
@@ -125,7 +129,10 @@ func (r *Report) WriteTable(w io.Writer) error {
 				pass = short(l.Pass.P50)
 			}
 			if l.Fairness != nil {
-				fair, worst = fmt.Sprintf("%.3f", l.Fairness.Jain), fmt.Sprintf("%.1f", l.Fairness.Worst)
+				fair = fmt.Sprintf("%.3f", l.Fairness.Jain)
+				if l.Fairness.Worst > 0 {
+					worst = fmt.Sprintf("%.1f", l.Fairness.Worst)
+				}
 			}
 			fmt.Fprintf(t, "%s\t%.0f\t%.2f\t%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t\n", l.Name, l.Rate, l.Ratio,
 				short(l.Acquire.P50), short(l.Acquire.P99), short(l.Acquire.Max), pass, l.Requests, fair, worst)

@@ -2,11 +2,10 @@ package demo
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
@@ -21,31 +20,25 @@ const (
 )
 
 const (
-	// The demo may take overrun longer than its length to show everything. It
-	// stops its workers ending before its length is over, and they must have ended
-	// within endLimit.
-	overrun  = 10 * time.Second
-	ending   = 500 * time.Millisecond
-	endLimit = 5 * time.Second
-
-	tickEvery = 20 * time.Millisecond // how often the main loop looks at the clock
+	overrun     = 10 * time.Second // may be added to the length to show everything
+	redrawEvery = 100 * time.Millisecond
 )
 
-// demo is one run of the demo. Its fields are for the goroutine of the main loop
-// alone, but the timeline may be used by any.
+// demo is one run of the demo.
 type demo struct {
-	workers int
-	length  time.Duration
+	sigs    chan os.Signal
+	limit   time.Duration // since the start: when the demo must have come to its end
+	pipe    *os.File      // into which the workers report
+	reports chan report   // what comes out of it
+	workers map[string]*workerProcess
+	story   *story
+	screen  *screen
+	judge   judge
+	store   store
 
-	sigs     chan os.Signal
-	timeline *timeline
-	members  []*zktest.Member // each worker's way to the server
-	procs    []*workerProcess // nil before the first start
-	messages chan message     // from all workers
-	judge    judge
-	store    store
-	script   script
-	stopping bool // the workers were asked to end
+	hunting bool    // the next worker that is known to hold the lock becomes the victim
+	victim  *report // the write of the victim of a fault, which is not answered; nil: there is none
+	spared  string  // the worker that was the victim before
 }
 
 // Run shows the demo on out, for about the given length. It returns nil if
@@ -56,143 +49,88 @@ func Run(out io.Writer, workers int, length time.Duration) error {
 	// On Linux the kernel kills a worker when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	d := &demo{
-		workers: workers, length: length,
-		sigs:     process.CatchSignals(),
-		procs:    make([]*workerProcess, workers),
-		messages: make(chan message, 64),
+	from, to, err := os.Pipe()
+	if err != nil {
+		return &exit.Error{Code: exit.OS, Err: err}
 	}
-	ignoreStop()
+	defer to.Close() // ends listen
+	d := &demo{
+		sigs: process.CatchSignals(), limit: length + overrun, pipe: to, reports: make(chan report, 64),
+		workers: make(map[string]*workerProcess), story: newStory(workers, length),
+	}
+	go d.listen(from)
+	// A worker that was stopped would see the end of its hold only when it goes on, and
+	// would report it behind the next hold.
+	process.IgnoreStop()
 	server := zktest.New(zktest.WithTick(sessionTimeout / 6))
 	defer server.Close()
-	for range workers {
-		d.members = append(d.members, server.AddMember())
+	for _, name := range d.story.workers {
+		d.workers[name] = &workerProcess{name: name, way: server.AddMember()}
 	}
-	d.timeline = newTimeline(workers, length)
-	d.timeline.record(event{at: clock(), who: "demo", text: fmt.Sprintf("a ZooKeeper in this process, session timeout %v", sessionTimeout)})
-	v := newView(out, d.timeline)
-	err := d.play(v)
+	d.screen = newScreen(out, d.story)
+	d.story.tell(plain, report{Who: "demo"}, "a ZooKeeper in this process, session timeout %v", sessionTimeout)
+	err = d.play()
 	d.dismiss()
-	var summary []event
-	if err == nil {
-		summary, err = d.conclude()
+	var summary []line
+	if err == nil || errors.Is(err, errLate) {
+		summary, err = d.conclude(err == nil)
 	}
-	v.finish(summary)
-	return d.leave(v, err)
+	d.screen.finish(summary)
+	return d.leave(err)
 }
 
-// play runs the demo until all workers have ended as they should.
-func (d *demo) play(v *view) error {
-	for worker := range d.workers {
-		if err := d.launch(worker); err != nil {
-			return err
-		}
-	}
-	tick := time.NewTicker(tickEvery)
+// errLate is the end of [demo.until] by the clock.
+var errLate = errors.New("it is too late")
+
+// until goes on until cond holds. The limit ends it, too.
+func (d *demo) until(cond func() bool) error {
+	tick := time.NewTicker(redrawEvery)
 	defer tick.Stop()
-	var limit <-chan time.Time
-	for d.atWork() {
-		var err error
+	for !cond() {
 		select {
 		case sig := <-d.sigs:
 			if process.AsksToEnd(sig) {
 				return exit.Interrupted(sig)
 			}
-		case <-v.done:
-			return &exit.Error{Code: exit.OS, Err: v.err}
-		case <-limit:
-			return &exit.Error{Code: exit.Unavailable, Err: fmt.Errorf("the workers did not end within %v", endLimit)}
-		case m := <-d.messages:
-			err = d.receive(m)
-		case <-tick.C:
-			if err = d.tick(); err == nil && d.isTime() {
-				d.stop()
-				limit = time.After(endLimit)
+		case <-d.screen.done:
+			return d.screen.err
+		case r := <-d.reports:
+			if err := d.receive(r); err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return err
+		case <-tick.C:
+			d.screen.update()
+			if d.story.now() > d.limit {
+				return errLate
+			}
 		}
 	}
 	return nil
 }
 
-// isTime reports whether the workers are to be asked to end.
-func (d *demo) isTime() bool {
-	now := d.timeline.since(clock())
-	switch {
-	case d.stopping:
-		return false
-	case d.script.act != finished:
-		return now > d.length+overrun
+// dismiss kills the workers that run, and waits until they are gone.
+func (d *demo) dismiss() {
+	for _, w := range d.workers {
+		w.kill()
 	}
-	return now > d.length-ending
-}
-
-// stop asks the workers to end.
-func (d *demo) stop() {
-	d.stopping = true
-	for _, p := range d.procs {
-		p.stop()
+	for _, w := range d.workers {
+		for w.running {
+			_ = d.receive(<-d.reports) // the demo is over, whatever a worker says
+		}
 	}
 }
 
-// launch starts a worker, for the first time or again.
-func (d *demo) launch(worker int) error {
-	p, err := startWorker(worker, d.members[worker].Addr(), d.messages)
+// leave waits until everything is written, but the output may have no reader. So a
+// signal ends the wait, as does a second if err is that of a signal.
+func (d *demo) leave(err error) error {
+	d.limit = math.MaxInt64
+	var e *exit.Error
+	if errors.As(err, &e) && e.Code > exit.Signal {
+		d.limit = d.story.now() + time.Second
+	}
+	written := d.until(func() bool { return false })
 	if err != nil {
 		return err
 	}
-	again := d.procs[worker] != nil
-	d.procs[worker] = p
-	text := "started, process %d"
-	if again {
-		text = "started again, process %d"
-	}
-	d.timeline.record(event{at: clock(), who: workerName(worker), text: fmt.Sprintf(text, p.cmd.Process.Pid), routine: !again})
-	return nil
-}
-
-// atWork reports whether any worker runs.
-func (d *demo) atWork() bool {
-	return slices.ContainsFunc(d.procs, func(p *workerProcess) bool { return p != nil && p.running })
-}
-
-// dismiss kills the workers that still run, and waits until they are gone.
-func (d *demo) dismiss() {
-	for _, p := range d.procs {
-		if p != nil && p.running {
-			p.kill()
-		}
-	}
-	for d.atWork() {
-		if m := <-d.messages; m.end {
-			d.procs[m.worker].running = false
-		}
-	}
-}
-
-// leave waits until the view has shown everything, but the output may have no
-// reader. So a signal ends the wait, as does a second if err is that of a signal.
-func (d *demo) leave(v *view, err error) error {
-	var limit <-chan time.Time
-	var e *exit.Error
-	if errors.As(err, &e) && e.Code > exit.Signal {
-		limit = time.After(time.Second)
-	}
-	for {
-		select {
-		case <-v.done:
-			if err == nil && v.err != nil {
-				err = &exit.Error{Code: exit.OS, Err: v.err}
-			}
-			return err
-		case <-limit:
-			return err
-		case sig := <-d.sigs:
-			if process.AsksToEnd(sig) {
-				return exit.Interrupted(sig)
-			}
-		}
-	}
+	return written
 }

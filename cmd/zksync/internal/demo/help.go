@@ -28,9 +28,10 @@ In a terminal the demo draws a row for each worker as events happen:
 Elsewhere the demo prints a line for each event, with the seconds since the
 start, and the picture at the end. NO_COLOR turns the colours off.
 
-At the end the demo compares the holds as the workers have seen them, by the
-clock of the machine. A hold lasts from the first moment after the grant to the
-release, or to the end of the hold's context if that came first.
+All workers report to the demo through one pipe, which keeps the order of their
+reports. By this order no hold may begin before the one before it has ended. A
+hold lasts from the first moment after the grant to the release, or to the end
+of the hold's context or of the process if that came first.
 
 Exit codes:
   0            no two holds overlapped, and each fence was larger than the last

@@ -1,137 +1,91 @@
 package demo
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/text"
 )
 
-// judge collects the holds that the workers report, and decides in the end whether
-// the lock has kept its promises. The zero value has no holds.
+// store is what the lock protects. It refuses a write whose fence is smaller than
+// the largest that it has seen. The zero value is empty.
+type store struct {
+	fence             int64 // the largest so far
+	accepted, refused int
+}
+
+// write reports whether the store accepts a write.
+func (s *store) write(fence int64) bool {
+	if fence < s.fence {
+		s.refused++
+		return false
+	}
+	s.fence = fence
+	s.accepted++
+	return true
+}
+
+// hold is one hold.
+type hold struct {
+	fence int64
+	since time.Duration
+}
+
+// judge decides whether the lock keeps its promises. It is told of the holds in the
+// order in which they begin and end. The zero value has heard of none.
 type judge struct {
-	holds []held
+	holds  map[string]hold // that last, by worker
+	fences []int64         // of all holds
+	faults []string        // broken promises
 }
 
-// held is one hold. It ends with the release, or when its context ended, or when
-// the kernel says that the process is dead.
-type held struct {
-	worker     int
-	fence      int64
-	begin, end int64  // of clock; end is 0 as long as the hold lasts
-	how        string // saysRelease, saysLost or heldUntilKilled
-}
-
-// heldUntilKilled is how a hold has ended whose worker was killed.
-const heldUntilKilled = "killed"
-
-// begin takes note of a hold that begins.
-func (j *judge) begin(worker int, fence, at int64) {
-	j.holds = append(j.holds, held{worker: worker, fence: fence, begin: at})
-}
-
-// end takes note that the worker's hold has ended. It returns nil if the worker
-// had none.
-func (j *judge) end(worker int, at int64, how string) *held {
-	h := j.holder(worker)
-	if h != nil {
-		h.end, h.how = at, how
+// begin takes in that the hold of a worker begins.
+func (j *judge) begin(who string, h hold) {
+	for _, other := range slices.Sorted(maps.Keys(j.holds)) {
+		j.fault("%s with fence %d and %s with fence %d held the lock at the same time", other, j.holds[other].fence, who, h.fence)
 	}
-	return h
-}
-
-// holder returns the hold of a worker that has the lock, or nil.
-func (j *judge) holder(worker int) *held {
-	for i := range j.holds {
-		if h := &j.holds[i]; h.worker == worker && h.end == 0 {
-			return h
-		}
+	if n := len(j.fences); n > 0 && h.fence <= j.fences[n-1] {
+		j.fault("fence %d of %s came after fence %d", h.fence, who, j.fences[n-1])
 	}
-	return nil
-}
-
-// count returns the number of a worker's holds.
-func (j *judge) count(worker int) (n int) {
-	for _, h := range j.holds {
-		if h.worker == worker {
-			n++
-		}
+	if j.holds == nil {
+		j.holds = make(map[string]hold)
 	}
-	return n
+	j.holds[who] = h
+	j.fences = append(j.fences, h.fence)
 }
 
-// gap returns the time from the end of h to the start of the next hold. It returns
-// false if there is no next hold.
-func (j *judge) gap(h held) (gap time.Duration, found bool) {
-	for _, next := range j.holds {
-		if d := time.Duration(next.begin - h.end); next.begin > h.begin && (!found || d < gap) {
-			gap, found = d, true
-		}
+// end takes in that a worker holds the lock no longer: it releases the lock, or its hold's
+// context has ended, or it was killed. It returns how long the hold has lasted, and does
+// nothing if there is none.
+func (j *judge) end(who string, now time.Duration) time.Duration {
+	h := j.holds[who]
+	delete(j.holds, who)
+	return now - h.since
+}
+
+func (j *judge) fault(format string, args ...any) {
+	j.faults = append(j.faults, fmt.Sprintf(format, args...))
+}
+
+// conclude returns what the demo has shown. Its error means that the lock has not
+// kept its promises, or that there was no time to show everything.
+func (d *demo) conclude(shown bool) (summary []line, err error) {
+	for _, fault := range d.judge.faults {
+		summary = append(summary, line{bad, "verdict", "WRONG: " + fault})
 	}
-	return gap, found
-}
-
-// verdict is what a judge has decided.
-type verdict struct {
-	fences  []int64       // in the order of the holds
-	grow    bool          // each is larger than the one before
-	closest time.Duration // the shortest time between the end of a hold and the start of the next
-	faults  []error       // broken promises
-}
-
-// verdict compares every hold with those that began before it.
-func (j *judge) verdict() verdict {
-	holds := slices.Clone(j.holds)
-	slices.SortStableFunc(holds, func(a, b held) int { return cmp.Compare(a.begin, b.begin) })
-	v := verdict{grow: true}
-	if len(holds) == 0 {
-		v.faults = append(v.faults, errors.New("nobody ever held the lock"))
+	fences := d.judge.fences
+	if len(summary) == 0 && (!shown || len(fences) == 0) {
+		summary = []line{{bad, "verdict", "not everything could be shown: this machine has not had the time"}}
 	}
-	for i, h := range holds {
-		v.fences = append(v.fences, h.fence)
-		v.checkEnd(h)
-		if i == 0 {
-			continue
-		}
-		v.checkFence(holds[i-1], h)
-		// The hold that ended last may have begun long before.
-		last := slices.MaxFunc(holds[:i], func(a, b held) int { return cmp.Compare(a.end, b.end) })
-		v.checkOverlap(last, h)
-		if gap := time.Duration(h.begin - last.end); i == 1 || gap < v.closest {
-			v.closest = gap
-		}
+	if len(summary) > 0 {
+		return summary, &exit.Error{Code: exit.Conflict}
 	}
-	return v
-}
-
-// fault adds a broken promise.
-func (v *verdict) fault(format string, args ...any) {
-	v.faults = append(v.faults, fmt.Errorf(format, args...))
-}
-
-// checkEnd checks that h has ended, and after its start.
-func (v *verdict) checkEnd(h held) {
-	switch {
-	case h.end == 0:
-		v.fault("nobody knows when the hold of worker %d with fence %d ended", h.worker+1, h.fence)
-	case h.end < h.begin:
-		v.fault("the hold of worker %d with fence %d ended before it began", h.worker+1, h.fence)
-	}
-}
-
-// checkFence checks that the fence has grown from one hold to the next.
-func (v *verdict) checkFence(before, h held) {
-	if h.fence <= before.fence {
-		v.grow = false
-		v.fault("fence %d of worker %d came after fence %d of worker %d", h.fence, h.worker+1, before.fence, before.worker+1)
-	}
-}
-
-// checkOverlap checks that h began after last, the hold before it that ended last.
-func (v *verdict) checkOverlap(last, h held) {
-	if overlap := time.Duration(last.end - h.begin); overlap > 0 {
-		v.fault("worker %d with fence %d and worker %d with fence %d held the lock at the same time, for %v",
-			last.worker+1, last.fence, h.worker+1, h.fence, min(overlap, time.Duration(h.end-h.begin)))
-	}
+	return []line{
+		{plain, "fences", fmt.Sprintf("each larger than the one before: %d, from %d to %d", len(fences), fences[0], fences[len(fences)-1])},
+		{plain, "store", fmt.Sprintf("%s accepted, %d late and refused", text.Count(d.store.accepted, "write", "writes"), d.store.refused)},
+		{good, "verdict", "no two holds overlapped"},
+	}, nil
 }

@@ -2,96 +2,123 @@ package demo
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/text"
 )
 
 const (
-	nameWidth = 10 // of the names before the rows
-	wordWidth = 8  // of the words after them
+	nameWidth  = 10 // of the names before the rows
+	countWidth = 8  // of the numbers of holds after them
 )
 
-// picture returns the picture at the moment now, width columns wide: an axis with
-// seconds, and a row for each worker.
-func (t *timeline) picture(color bool, width int, now int64) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	total := max(t.length, t.since(now))
-	s := scale{columns: max(width-nameWidth-1-wordWidth, 20), start: t.start, total: int64(total), now: now}
-	lines := []string{axis(s.columns, total)}
-	for i := range t.rows {
-		r := &t.rows[i]
-		b := &brush{color: color}
-		fmt.Fprintf(b, "%-*s", nameWidth, r.name)
-		r.draw(b, s)
-		b.WriteString(" ")
-		p, word := r.word(now, t.over)
-		b.put(p, word)
-		lines = append(lines, b.String())
+// look is how the picture shows a worker after something has happened to it.
+type look struct {
+	mark  string // for the moment when it happened
+	char  string // for the time that follows
+	paint lipgloss.Style
+}
+
+// looks has the look of everything that changes what a worker does.
+var looks = map[what]look{
+	started:  {char: " "},
+	waiting:  {char: ".", paint: faint},
+	holding:  {char: "#", paint: tones[good].Background(lipgloss.Green)},
+	released: {char: " "},
+	lost:     {mark: "!", char: "~", paint: tones[bad]},
+	killed:   {mark: "X", char: " "},
+	back:     {char: " "},
+}
+
+var (
+	faint      = lipgloss.NewStyle().Faint(true)
+	fencePaint = lipgloss.NewStyle().Foreground(lipgloss.Black).Background(lipgloss.Green)
+	markPaint  = lipgloss.NewStyle().Foreground(lipgloss.BrightWhite).Background(lipgloss.Red)
+)
+
+// draw returns so many columns of this look. A fence that fits is in the middle of them.
+func (l look) draw(columns int, fence int64) string {
+	if columns == 0 {
+		return ""
 	}
-	return lines
+	if l.mark != "" {
+		return markPaint.Render(l.mark) + look{char: l.char, paint: l.paint}.draw(columns-1, fence)
+	}
+	label := strconv.FormatInt(fence, 10)
+	if fence == 0 || len(label) > columns {
+		return l.paint.Render(strings.Repeat(l.char, columns))
+	}
+	return lipgloss.PlaceHorizontal(columns, lipgloss.Center, fencePaint.Render(label),
+		lipgloss.WithWhitespaceChars(l.char), lipgloss.WithWhitespaceStyle(l.paint))
+}
+
+// scale says which moment a column of the picture stands for.
+type scale struct {
+	columns int
+	total   time.Duration // of all columns
+}
+
+// column returns the first column whose middle a moment does not exceed.
+func (s scale) column(moment time.Duration) int {
+	return int(math.Ceil(float64(moment)/float64(s.total)*float64(s.columns) - 0.5))
 }
 
 // axis returns a line with the seconds above the columns where they begin.
-func axis(columns int, total time.Duration) string {
-	line := []byte(strings.Repeat(" ", nameWidth+columns+4))
-	step := 1
-	for time.Duration(columns*step)*time.Second < 4*total {
-		step++ // a number and the space after it need four columns
+func (s scale) axis() (line string) {
+	step := time.Second
+	for s.column(step) < 4 {
+		step += time.Second // a number and the space after it need four columns
 	}
-	for s := 0; time.Duration(s)*time.Second <= total; s += step {
-		text := strconv.Itoa(s)
-		if s == 0 {
-			text = "0 s"
+	for at := time.Duration(0); at <= s.total; at += step {
+		line = fmt.Sprintf("%-*s%.0f", nameWidth+s.column(at), line, at.Seconds())
+		if at == 0 {
+			line += " s"
 		}
-		copy(line[nameWidth+int(int64(columns)*int64(s)*int64(time.Second)/int64(total)):], text)
 	}
-	return strings.TrimRight(string(line), " ")
+	return line
 }
 
-// word returns what a worker does now, or what it has done once the demo is over.
-func (r *row) word(now int64, over bool) (paint, string) {
-	s := r.at(now)
-	switch {
-	case over:
-		return noPaint, fmt.Sprintf("%d %s", r.holds, plural(r.holds, "hold"))
-	case len(r.spans) == 0:
-		return dimPaint, "starts"
-	case s.doing == away:
-		return badPaint, "killed"
-	case s.cut && s.doing == holding:
-		return doubtPaint, "cut off"
-	case s.cut:
-		return redPaint, "cut off"
-	case s.doing == holding:
-		return holdPaint, "holds"
-	case s.doing == waiting:
-		return noPaint, "waits"
+// picture returns the lines of the picture at a moment, width columns wide: an axis with
+// seconds, a row for each worker, and an explanation. A column shows what the worker did
+// at the moment in its middle. That moment is the same in all rows, so two rows show a
+// hold in the same column only if two workers held the lock at the same time.
+func (s *story) picture(width int, now time.Duration) []string {
+	sc := scale{columns: max(width-nameWidth-1-countWidth, 20), total: max(s.length, now)}
+	lines := []string{"", sc.axis()}
+	for _, who := range s.workers {
+		lines = append(lines, fmt.Sprintf("%-*s", nameWidth, who)+s.row(who, sc, now))
 	}
-	return noPaint, ""
+	return append(lines, "", legend())
+}
+
+// row returns a worker's row, and the number of its holds.
+func (s *story) row(who string, sc scale, now time.Duration) string {
+	var row strings.Builder
+	last, drawn, holds := report{What: started}, 0, 0
+	drawTo := func(column int) {
+		row.WriteString(looks[last.What].draw(column-drawn, last.Fence))
+		drawn = column
+	}
+	for _, e := range s.events {
+		if _, ok := looks[e.What]; !ok || e.Who != who {
+			continue
+		}
+		drawTo(sc.column(e.at))
+		if last = e.report; last.What == holding {
+			holds++
+		}
+	}
+	drawTo(sc.column(now))
+	return row.String() + strings.Repeat(" ", sc.columns-drawn) + " " + text.Count(holds, "hold", "holds")
 }
 
 // legend returns a line that explains the picture's signs.
-func legend(color bool) string {
-	b := &brush{color: color}
-	b.WriteString(strings.Repeat(" ", nameWidth))
-	if color {
-		b.put(holdPaint, " 12 ")
-	} else {
-		b.WriteString("#12#")
-	}
-	b.WriteString(" holds (fence 12)  ")
-	b.put(dimPaint, "...")
-	b.WriteString(" waits  ")
-	if color {
-		b.put(doubtPaint, "  ") // cut off while it holds
-	}
-	b.put(redPaint, "~~~")
-	b.WriteString(" cut off  ")
-	b.put(badPaint, string(signKilled))
-	b.WriteString(" killed  ")
-	b.put(badPaint, string(signLost))
-	b.WriteString(" lost")
-	return b.String()
+func legend() string {
+	return fmt.Sprintf("%*s%s holds (fence 12)  %s waits  %s cut off  %s killed  %s lost", nameWidth, "",
+		looks[holding].draw(4, 12), looks[waiting].draw(3, 0), tones[bad].Render("~~~"), markPaint.Render("X"), markPaint.Render("!"))
 }

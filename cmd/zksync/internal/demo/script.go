@@ -1,140 +1,157 @@
 package demo
 
-// act is how far the demo has got with its faults.
-type act int
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
 
-const (
-	calm     act = iota
-	killing      // a worker was killed, and nobody holds the lock
-	restart      // the next worker has the lock and has written
-	between      // the killed worker was started again
-	cutting      // a worker was cut off while it held the lock
-	healing      // the next worker has the lock and has written
-	finished     // the cut is healed
+	"github.com/zklocker/go-zksync/cmd/zksync/internal/exit"
 )
 
-// When the acts begin. The first two are parts of the demo's length that must
-// have passed, the others parts of it that the act before must have lasted.
+// The parts of the demo's length that pass before the faults.
 const (
-	killAfter    = 0.14
-	cutAfter     = 0.42
-	restartAfter = 1.0 / 25
-	healAfter    = 1.0 / 12
+	killAfter = 0.14
+	cutAfter  = 0.42
 )
 
-// script makes the faults. A fault is made while a worker is known to hold the
-// lock: it has asked the store for the second write of its hold, or for a later
-// one, and waits for the answer.
-type script struct {
-	act    act
-	since  int64    // of clock: when act began
-	victim int      // the worker that was killed last, or cut off
-	fence  int64    // of the victim's hold
-	killed int      // the worker that was killed
-	late   []report // writes that the network holds back
-}
-
-// turn begins the next act.
-func (s *script) turn(a act) { s.act, s.since = a, clock() }
-
-// passed reports whether a part of the demo's length has passed since its start.
-func (d *demo) passed(part float64) bool {
-	return d.timeline.since(clock()).Seconds() >= part*d.length.Seconds()
-}
-
-// lasted reports whether the act has lasted for a part of the demo's length.
-func (d *demo) lasted(part float64) bool {
-	return float64(clock()-d.script.since) > part*float64(d.length)
-}
-
-// strike makes a fault if it is time for one. The worker has just asked the store
-// for a write; if strike returns true, it gets no answer.
-func (d *demo) strike(worker int, write report) (struck bool) {
-	sc := &d.script
-	h := d.judge.holder(worker)
-	switch {
-	case h == nil || write.At-h.begin <= int64(stepPause)/2:
-		return false // it does not hold, or this is the first write of its hold
-	case sc.act == calm && d.passed(killAfter):
-		d.kill(worker, write)
-		return true
-	case sc.act == between && d.passed(cutAfter) && worker != sc.killed:
-		d.cut(worker, write)
-		return true
+// play starts the workers, makes the faults, and shows what comes of them until the
+// demo's time is over.
+func (d *demo) play() error {
+	for _, name := range d.story.workers {
+		if err := d.start(name, routine, "started"); err != nil {
+			return err
+		}
 	}
-	return false
-}
-
-// kill kills a worker that holds the lock. The store has accepted its write, and
-// the answer comes too late.
-func (d *demo) kill(worker int, write report) {
-	sc := &d.script
-	sc.victim, sc.killed, sc.fence = worker, worker, write.Fence
-	d.store.write(write.Fence)
-	sc.turn(killing)
-	at := clock()
-	d.procs[worker].kill()
-	d.timeline.mark(worker, at, signKilled)
-	d.note(at, worker, badTone, "KILLED (kill -9) holding fence %d; its session lives on", write.Fence)
-}
-
-// cut cuts a worker that holds the lock off from the server and from the store.
-// Its write is on the way, and stays there.
-func (d *demo) cut(worker int, write report) {
-	sc := &d.script
-	sc.victim, sc.fence = worker, write.Fence
-	sc.turn(cutting)
-	at := clock()
-	d.members[worker].Blackhole()
-	d.timeline.cut(worker, at)
-	d.note(at, worker, warnTone, "CUT OFF holding fence %d: nothing gets in or out", write.Fence)
-	sc.late = append(sc.late, write)
-}
-
-// isCut reports whether the network holds back what a worker sends to the store.
-func (d *demo) isCut(worker int) bool {
-	return (d.script.act == cutting || d.script.act == healing) && d.script.victim == worker
-}
-
-// wrote takes note of a write that the store has accepted. If it comes from the
-// holder after the victim, the fault has shown what it was to show.
-func (d *demo) wrote(worker int, fence int64) {
-	sc := &d.script
-	if worker == sc.victim || fence <= sc.fence {
-		return
+	for _, act := range []struct {
+		when func() bool
+		do   func() error
+	}{
+		{d.caught(killAfter), d.kill},
+		{func() bool { return d.heirs() >= 1 && !d.workers[d.victim.Who].running }, d.restart},
+		{d.caught(cutAfter), d.cutOff},
+		{func() bool { return d.heirs() >= 2 }, d.heal},
+	} {
+		if err := d.until(act.when); err != nil {
+			return err
+		}
+		if err := act.do(); err != nil {
+			return err
+		}
 	}
-	switch sc.act {
-	case killing:
-		sc.turn(restart)
-	case cutting:
-		sc.turn(healing)
+	return d.until(func() bool { return d.story.now() > d.story.length })
+}
+
+// start starts a worker.
+func (d *demo) start(name string, t tone, does string) error {
+	w := d.workers[name]
+	if err := w.start(d.pipe); err != nil {
+		return &exit.Error{Code: exit.OS, Err: fmt.Errorf("can't start a worker: %w", err)}
+	}
+	d.story.tell(t, report{Who: name, What: started}, "%s, process %d", does, w.cmd.Process.Pid)
+	return nil
+}
+
+// caught returns a condition: there is a victim that holds the lock. The search for it
+// begins after a part of the demo's length.
+func (d *demo) caught(after float64) func() bool {
+	begin := time.Duration(after * float64(d.story.length))
+	return func() bool {
+		d.hunting = d.victim == nil && d.story.now() > begin
+		return d.victim != nil
 	}
 }
 
-// tick does what comes by the clock. Its error is that of a worker that could not
-// be started.
-func (d *demo) tick() error {
-	sc := &d.script
-	switch {
-	case sc.act == restart && d.lasted(restartAfter) && !d.procs[sc.killed].running:
-		sc.turn(between)
-		return d.launch(sc.killed)
-	case sc.act == healing && d.lasted(healAfter):
-		d.heal()
+// heirs returns how many holds have begun since that of the victim.
+func (d *demo) heirs() int {
+	if d.victim == nil {
+		return 0
+	}
+	return len(d.judge.fences) - 1 - slices.Index(d.judge.fences, d.victim.Fence)
+}
+
+// kill kills the victim, and reports it. What follows in the pipe has happened when the
+// victim could do nothing any more, even if it takes the kernel long to end the process.
+func (d *demo) kill() error {
+	d.workers[d.victim.Who].kill()
+	end := report{Who: d.victim.Who, What: killed, Text: strconv.FormatInt(d.victim.Fence, 10)}
+	_ = end.write(d.pipe) // this process reads it
+	return nil
+}
+
+// restart starts the worker that was killed again.
+func (d *demo) restart() error {
+	d.spared, d.victim = d.victim.Who, nil
+	return d.start(d.spared, plain, "started again")
+}
+
+// cutOff cuts the victim off from the server and from the store. Its write is on the
+// way, and stays there.
+func (d *demo) cutOff() error {
+	d.workers[d.victim.Who].way.Blackhole()
+	d.story.tell(warn, report{Who: d.victim.Who}, "CUT OFF holding fence %d: nothing gets in or out", d.victim.Fence)
+	return nil
+}
+
+// heal ends the cut. The write that the network has held back arrives now.
+func (d *demo) heal() error {
+	late := *d.victim
+	d.victim = nil
+	d.workers[late.Who].way.Heal()
+	d.story.tell(good, report{Who: late.Who, What: back}, "back on the network")
+	d.deliver(late)
+	return nil
+}
+
+// receive acts on a report of a worker. Its error ends the demo.
+func (d *demo) receive(r report) error {
+	switch r.What {
+	case waiting:
+		d.story.tell(routine, r, "waits, place %d, behind %s", r.N, r.Text)
+	case holding:
+		d.granted(r)
+	case writing:
+		if d.hunting && r.Fence == d.store.fence && r.Who != d.spared { // not the first write of this hold
+			d.hunting, d.victim = false, &r
+		} else {
+			d.deliver(r)
+		}
+	case released:
+		took := d.judge.end(r.Who, d.story.now())
+		d.story.tell(routine, r, "releases after %.2f s", took.Seconds())
+	case lost:
+		d.judge.end(r.Who, d.story.now())
+		d.story.tell(bad, r, "LOST the lock by its own clock; the others still wait")
+	case killed:
+		d.judge.end(r.Who, d.story.now())
+		d.story.tell(bad, r, "KILLED (kill -9) holding fence %s; its session lives on", r.Text)
+	case gone:
+		w := d.workers[r.Who]
+		if w.running = false; !w.killed {
+			return &exit.Error{Code: exit.Unavailable, Err: fmt.Errorf("%s has ended by itself: %s", r.Who, r.Text)}
+		}
+	default:
+		return &exit.Error{Code: exit.OS, Err: fmt.Errorf("a worker has reported %q, which makes no sense", r.Text)}
 	}
 	return nil
 }
 
-// heal ends the cut. The writes that the network has held back arrive now.
-func (d *demo) heal() {
-	sc := &d.script
-	at := clock()
-	d.members[sc.victim].Heal()
-	d.timeline.cut(sc.victim, at)
-	d.note(at, sc.victim, goodTone, "back on the network")
-	sc.turn(finished)
-	for _, write := range sc.late {
-		d.deliver(sc.victim, write)
+// granted takes note of a hold. The first one after a fault is news: somebody holds the
+// lock again.
+func (d *demo) granted(r report) {
+	d.judge.begin(r.Who, hold{r.Fence, d.story.now()})
+	if d.heirs() == 1 {
+		d.story.tell(good, r, "HOLDS the lock, fence %d: the session of %s is over", r.Fence, d.victim.Who)
+	} else {
+		d.story.tell(routine, r, "HOLDS the lock, fence %d", r.Fence)
 	}
-	sc.late = nil
+}
+
+// deliver brings a write to the store, which answers it.
+func (d *demo) deliver(r report) {
+	latest := d.store.fence
+	if !d.store.write(r.Fence) {
+		d.story.tell(good, report{Who: "store"}, "REFUSED a late write of %s, fence %d after %d", r.Who, r.Fence, latest)
+	}
+	d.workers[r.Who].answer(r.N)
 }

@@ -1,11 +1,12 @@
 package demo
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -16,160 +17,153 @@ import (
 	"github.com/zklocker/go-zksync/zksync"
 )
 
-// releaseWithin limits the wait for a release to be confirmed.
-const releaseWithin = 5 * time.Second
+// WorkerCommand is the name of the command that a worker process runs. [Run]
+// starts this program's executable with it and the arguments of [Work].
+const WorkerCommand = "demo-worker"
+
+const (
+	lockPath = "/locks/demo"
+
+	// sessionTimeout is that of the workers: how long the lock of a worker that
+	// was killed stays.
+	sessionTimeout = 1500 * time.Millisecond
+
+	// A hold is so many writes to the store, and a pause after each.
+	writesPerHold = 4
+	stepPause     = 140 * time.Millisecond
+)
+
+// what is what happens to a worker. Workers report only some of these.
+type what string
+
+const (
+	started  what = "start"
+	waiting  what = "wait" // in line, at position N, behind Text
+	holding  what = "hold"
+	writing  what = "write"   // asks the store to accept the write N
+	released what = "release" // has finished its work, and releases the lock next
+	lost     what = "lost"    // the hold's context has ended
+	killed   what = "killed"  // by the demo, holding the fence Text
+	back     what = "back"    // on the network
+	gone     what = "gone"    // the process has ended, as Text says
+)
+
+// report is a line of JSON that a worker writes to its stdout. The demo answers the
+// write N by a line with N on the worker's stdin.
+type report struct {
+	Who   string `json:"who"`
+	What  what   `json:"what"`
+	Fence int64  `json:"fence,omitempty"`
+	N     int    `json:"n,omitempty"`
+	Text  string `json:"text,omitempty"`
+}
+
+// write writes the report by one call. So reports of several processes do not mix in
+// one pipe.
+func (r report) write(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 // worker is a process of the demo that shares the lock. In a loop, it waits for
 // the lock, works under it, and gives it back.
 type worker struct {
+	name    string
 	answers chan int // the numbers of writes that the store has answered
-
-	mu     sync.Mutex
-	out    *json.Encoder // guarded by mu
-	writes int           // how many it has made
+	writes  int      // how many it has made
 }
 
-// Work is the main function of a worker process. It works until the demo says
-// stop, and ends the process itself when the demo is gone. The arguments are those
-// that [Run] has given to the process: the address of the server, the worker's
-// name and its session timeout.
-func Work(server, name, timeout string) error {
-	d, err := time.ParseDuration(timeout)
-	if err != nil {
-		return err
-	}
-	w := &worker{answers: make(chan int, 64), out: json.NewEncoder(os.Stdout)}
-	if err := w.run(server, name, d); err != nil {
-		w.report(report{What: saysError, Text: exit.Plain(err)})
-		return &exit.Error{Code: exit.Unavailable}
-	}
-	return nil
-}
-
-// run works until the demo says stop.
-func (w *worker) run(server, name string, timeout time.Duration) error {
+// Work is the main function of a worker process. It returns only if the worker can't
+// go on, and ends the process itself when the demo is gone. The arguments are those
+// that [Run] has given to the process: the address of the server and the worker's name.
+func Work(server, name string) error {
 	signal.Ignore(os.Interrupt) // Ctrl-C is for the demo, which ends its workers
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	go w.listen(os.Stdin, stop)
+	w := &worker{name: name, answers: make(chan int, 64)}
+	go w.listen()
+	return &exit.Error{Code: exit.Unavailable, Err: fmt.Errorf("%s can't go on: %w", name, w.run(server))}
+}
 
+// run works until the lock can't be had.
+func (w *worker) run(server string) error {
+	ctx := context.Background()
 	tracer := &zksync.Tracer{Blocked: func(_ context.Context, p zksync.Peer) {
-		w.report(report{What: saysBehind, N: p.Position, Text: p.Identity})
+		w.report(report{What: waiting, N: p.Position, Text: p.Identity})
 	}}
-	s, err := zksync.Dial(ctx, []string{server}, zksync.WithSessionTimeout(timeout),
-		zksync.WithIdentity(name), zksync.WithTracer(tracer))
+	s, err := zksync.Dial(ctx, []string{server}, zksync.WithSessionTimeout(sessionTimeout), zksync.WithIdentity(w.name),
+		zksync.WithTracer(tracer), zksync.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	w.report(report{What: saysReady})
 	mu := zksync.NewMutex(s, lockPath)
-	for pause(ctx, time.Duration(rand.IntN(250))*time.Millisecond) {
-		w.report(report{What: saysWait})
-		h, err := mu.Hold(ctx)
-		switch {
-		case err == nil:
-			w.hold(h)
-		case ctx.Err() == nil:
+	for err == nil || errors.Is(err, zksync.ErrLost) {
+		time.Sleep(rand.N(250 * time.Millisecond))
+		err = mu.Do(ctx, w.hold)
+	}
+	return err
+}
+
+// listen reads the demo's answers. It ends the process when they end: the demo is gone
+// then.
+func (w *worker) listen() {
+	lines := json.NewDecoder(os.Stdin)
+	for n := 0; lines.Decode(&n) == nil; {
+		w.answers <- n
+	}
+	os.Exit(exit.Unavailable)
+}
+
+// hold works under the lock. It reports how long the worker believed that it held the
+// lock: from the first moment after the grant to the release, or to the end of the hold's
+// context if that came first.
+func (w *worker) hold(held context.Context, h *zksync.Hold) error {
+	w.report(report{What: holding, Fence: h.Fence()})
+	end := watchEnd(held, func(how what) { w.report(report{What: how}) })
+	defer end()
+	for range writesPerHold {
+		if err := w.write(held, h.Fence()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// listen reads the demo's lines from r and calls stop when one asks for that. It
-// ends the process when r ends: the demo is gone then.
-func (w *worker) listen(r io.Reader, stop func()) {
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if n, isAck := readAck(lines.Text()); isAck {
-			w.answers <- n
-			continue
-		}
-		stop()
-	}
-	os.Exit(exit.Unavailable)
-}
-
-// hold works under the lock and gives it back. It reports how long the worker
-// believed that it held the lock: from the first moment after the grant to the
-// release, or to the end of the hold's context if that came first.
-func (w *worker) hold(h *zksync.Hold) {
-	w.report(report{What: saysHold, Fence: h.Fence()})
-	held := h.Context(context.Background())
-	ending := watchEnd(held)
-	w.work(held, h.Fence())
-	end := ending()
-	end.Fence = h.Fence()
-	w.report(end)
-	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
-	defer cancel()
-	_ = h.Release(ctx) // fails if the lock is lost; otherwise the node is deleted later
-}
-
-// watchEnd returns a function that reports how and when the work under held has
-// ended: at the time of its call, or when held ended if that came first.
-func watchEnd(held context.Context) func() report {
-	lostAt := make(chan int64, 1)
-	unwatch := context.AfterFunc(held, func() { lostAt <- clock() })
-	return func() report {
-		end := report{At: clock(), What: saysRelease}
-		unwatched := unwatch()
+// watchEnd reports once how the work under held has ended: lost, as soon as held ends,
+// or released, when the function that it returns is called before.
+func watchEnd(held context.Context, report func(what)) (end func()) {
+	tell := sync.OnceFunc(func() {
 		if held.Err() != nil {
-			end.What = saysLost
-			// A context closes Done before it calls functions, so the clock may have
-			// been read here before it was read there.
-			if !unwatched {
-				end.At = min(end.At, <-lostAt)
-			}
+			report(lost)
+		} else {
+			report(released)
 		}
-		return end
+	})
+	unwatch := context.AfterFunc(held, tell)
+	return func() {
+		tell()
+		unwatch()
 	}
 }
 
-// work is what the lock protects: writes to the store, each with the fence. The
-// store must answer one before the next begins.
-func (w *worker) work(held context.Context, fence int64) {
-	for range writesPerHold {
-		if held.Err() != nil {
-			return
-		}
-		w.writes++
-		w.report(report{What: saysWrite, Fence: fence, N: w.writes})
-		for answered := 0; answered != w.writes; {
-			select {
-			case answered = <-w.answers:
-			case <-held.Done():
-				return
-			}
-		}
-		if !pause(held, stepPause*3/4+time.Duration(rand.Int64N(int64(stepPause/2)))) {
-			return
+// write is what the lock protects: it makes a write to the store, with the fence, waits
+// for the answer, and pauses.
+func (w *worker) write(held context.Context, fence int64) error {
+	w.writes++
+	w.report(report{What: writing, Fence: fence, N: w.writes})
+	for answered := 0; answered != w.writes; {
+		select {
+		case answered = <-w.answers:
+		case <-held.Done():
+			return context.Cause(held)
 		}
 	}
-}
-
-// report writes a report. It adds the time if the report has none.
-func (w *worker) report(r report) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if r.At == 0 {
-		r.At = clock()
-	}
-	if err := w.out.Encode(r); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(exit.Unavailable) // the demo is gone
-	}
-}
-
-// pause waits for d, and reports whether ctx has not ended by then.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+	case <-time.After(stepPause*3/4 + rand.N(stepPause/2)):
+	case <-held.Done():
 	}
+	return context.Cause(held)
+}
+
+// report reports to the demo, through the pipe that is the worker's stdout. It can fail
+// only when the demo is gone, and listen learns of that as well.
+func (w *worker) report(r report) {
+	r.Who = w.name
+	_ = r.write(os.Stdout)
 }

@@ -39,6 +39,11 @@ type Hold interface {
 type End struct {
 	Code int   // the command's exit code, as the shell counts it
 	Lost error // not nil: the lock was lost while the command ran
+
+	// Running is the number of the process group if the lock was lost, and the
+	// command could not be killed, because it runs as another user. Code says
+	// nothing then if the command itself still runs.
+	Running int
 }
 
 // Reason returns why a lock was lost, for a line that says already that it was.

@@ -4,7 +4,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +16,8 @@ import (
 // [exit.Error] and says that the command could not be started.
 func (j *Job) Run() (End, error) {
 	cmd := &exec.Cmd{Path: j.Path, Args: j.Args, Env: j.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	if err := cmd.Start(); err != nil {
+	command, err := start(cmd)
+	if err != nil {
 		return End{}, &exit.Error{Code: exit.NotExecutable, Err: fmt.Errorf("%s: %w", j.Args[0], err)}
 	}
 	held, release := context.WithCancel(context.Background())
@@ -35,13 +35,16 @@ func (j *Job) Run() (End, error) {
 			if lost == nil {
 				lost = j.Hold.Err()
 			}
+			if err := command.leave(); err != nil {
+				j.Out.Errorf("letting go of the command: %v", err)
+			}
 			return End{Code: cmd.ProcessState.ExitCode(), Lost: lost}, nil
 		case <-j.Signals:
 			// The console has sent it to the command as well.
 		case <-lose:
 			lose = nil
 			lost = whyLost(j.Hold)
-			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			if err := command.kill(); err != nil {
 				j.Out.Errorf("can't kill the command: %v", err)
 			}
 			j.Out.Errorf("lost %s: %s; the command was killed", j.Lock, Reason(lost))

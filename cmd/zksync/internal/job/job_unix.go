@@ -30,8 +30,6 @@ type child struct {
 	kill   <-chan time.Time // fires at the end of the grace
 	killed bool
 	poll   <-chan time.Time // fires when the group is to be looked at again
-	resume <-chan time.Time // fires at the end of a resumeStep
-	steps  int              // how many resumeSteps have passed
 }
 
 // Run starts the command and stays with it until it has ended. Its error is an
@@ -43,12 +41,12 @@ func (j *Job) Run() (End, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	// These must precede the start: no SIGCHLD may be missed, and Ctrl-Z must not
-	// stop the program alone.
+	// These must precede the start: no SIGCHLD may be missed, and neither Ctrl-Z nor
+	// a neighbour in a pipeline that wants the terminal may stop the program alone.
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGCHLD)
 	defer signal.Stop(ends)
-	signal.Notify(j.Signals, syscall.SIGTSTP, syscall.SIGCONT)
+	signal.Notify(j.Signals, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGCONT)
 
 	pid, err := j.start()
 	if err != nil {
@@ -56,22 +54,19 @@ func (j *Job) Run() (End, error) {
 	}
 	held, release := context.WithCancel(context.Background())
 	defer release()
-	c := &child{Job: j, pid: pid, lose: j.Hold.Context(held).Done(), tty: openTerminal()}
-	defer c.tty.close()
-	if c.tty.isStdin() {
-		c.tty.handOver(c.pid)
-	}
-	defer c.tty.takeBack(c.pid)
+	c := &child{Job: j, pid: pid, lose: j.Hold.Context(held).Done(), tty: openTerminal(j.Signals)}
+	c.tty.offer(c.pid)
+	defer c.leaveTerminal()
 	return c.wait(ends), nil
 }
 
 // wait stays with the command until it has ended. After a loss it also waits for
-// the rest of the group, until that is gone or was killed. It gets a signal
-// from ends when the state of a child has changed.
+// the rest of the group, until that is gone or was killed, or can't be killed. It
+// gets a signal from ends when the state of a child has changed.
 func (c *child) wait(ends <-chan os.Signal) End {
 	for {
 		c.reap()
-		if c.over && (c.lost == nil || c.killed || !c.groupAlive()) {
+		if c.over && (c.lost == nil || c.killed || !c.groupAlive()) || c.killed && c.untouchable() {
 			return c.end()
 		}
 		if c.over && c.poll == nil {
@@ -88,26 +83,27 @@ func (c *child) wait(ends <-chan os.Signal) End {
 		case <-c.kill:
 			c.killed = true // what is left in the group is dying, or a zombie
 			c.signal(syscall.SIGKILL)
-		case <-c.resume:
-			c.countStep()
 		}
 	}
 }
 
 // reap takes note of what the kernel reports of the command. The goroutine that
 // calls it also sends the signals, so none goes to a process number that is
-// somebody else's by then.
+// somebody else's by then. It also lets the other processes go that have ended and
+// have this one as their parent: as process 1 of a container it gets all orphans.
 func (c *child) reap() {
-	for !c.over {
+	for {
 		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(c.pid, &ws, syscall.WUNTRACED|syscall.WNOHANG, nil)
+		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED|syscall.WNOHANG, nil)
 		switch {
 		case err == syscall.EINTR:
+		case err == syscall.ECHILD && c.over, err == nil && pid == 0:
+			return
 		case err != nil: // impossible: nothing else waits for the command
 			c.Out.Errorf("waiting for the command: %v", err)
 			c.over, c.broken = true, true
-		case pid != c.pid:
 			return
+		case pid != c.pid:
 		case ws.Stopped():
 			c.stopped(ws.StopSignal())
 		default:
@@ -122,6 +118,9 @@ func (c *child) reap() {
 // end returns how the command has ended.
 func (c *child) end() End {
 	e := End{Code: c.status.ExitStatus(), Lost: c.lost}
+	if c.lost != nil && c.killed && c.untouchable() {
+		e.Running = c.pid
+	}
 	switch {
 	case c.broken:
 		e.Code = exit.OS
@@ -149,13 +148,22 @@ func (c *child) groupAlive() bool {
 	return syscall.Kill(-c.pid, 0) != syscall.ESRCH
 }
 
-// passOn gives the command a signal that came to the program.
+// untouchable reports whether the command's group has processes left, and none
+// that the program may signal: they run as another user.
+func (c *child) untouchable() bool {
+	return syscall.Kill(-c.pid, 0) == syscall.EPERM
+}
+
+// passOn deals with a signal that came to the program. Most are for the command.
 func (c *child) passOn(sig syscall.Signal) {
-	if sig == syscall.SIGCONT {
+	switch sig {
+	case syscall.SIGCONT:
 		c.goOn()
-		return
+	case syscall.SIGTTIN, syscall.SIGTTOU:
+		c.neighbourAsks()
+	default:
+		c.signal(sig)
 	}
-	c.signal(sig)
 }
 
 // lockLost ends a command whose lock is lost. It does nothing the second time.

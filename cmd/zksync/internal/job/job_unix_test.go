@@ -77,16 +77,19 @@ func TestJobPassesSecondSignal(t *testing.T) {
 	p.Out.Await(t, "second")
 }
 
-func TestJobKeepsIgnoredHangup(t *testing.T) {
-	p, _ := newJob(t, "1s", "trap 'exit 3' USR1; echo ready; "+proctest.Loop)
-	// As nohup does it.
-	p.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, p.Path}, p.Args[1:]...)
-	p.Path = "/bin/sh"
-	p.Start()
-	p.Out.Await(t, "ready")
-	p.Signal(syscall.SIGHUP)
-	p.Signal(syscall.SIGUSR1) // a HUP would come first
-	p.WantCode(3)
+// A signal that was ignored at the start stays ignored, for the command as well: as
+// under nohup, or in the background of a script.
+func TestJobKeepsIgnoredSignals(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{"HUP": syscall.SIGHUP, "INT": syscall.SIGINT} {
+		p, _ := newJob(t, "1s", "trap 'exit 3' USR1; kill -"+name+" $$; echo ready; "+proctest.Loop)
+		p.Args = append([]string{"sh", "-c", `trap "" ` + name + `; exec "$0" "$@"`, p.Path}, p.Args[1:]...)
+		p.Path = "/bin/sh"
+		p.Start()
+		p.Out.Await(t, "ready")
+		p.Signal(sig)
+		p.Signal(syscall.SIGUSR1) // the other one would come first
+		p.WantCode(3)
+	}
 }
 
 func TestJobLoss(t *testing.T) {

@@ -25,23 +25,33 @@ import (
 // its first argument, the grace, under a lock that is lost when file descriptor
 // 3 ends.
 const (
-	roleJob  = "job"
-	roleLate = "job with late news" // the hold's context never ends: only Err returns the loss
+	roleJob     = "job"
+	roleLate    = "job with late news"    // the hold's context never ends: only Err returns the loss
+	roleDropped = "job of another user's" // which may not signal its command when the lock is lost
 )
 
+var roles = map[string]func(){
+	roleJob:     func() { runJob(func() bool { return true }) },
+	roleLate:    func() { runJob(func() bool { return false }) },
+	roleDropped: func() { runJob(func() bool { must(syscall.Setuid(65534)); return true }) },
+}
+
 func TestMain(m *testing.M) {
-	proctest.PlayRole(map[string]func(){
-		roleJob:  func() { runJob(false) },
-		roleLate: func() { runJob(true) },
-	})
+	proctest.PlayRole(roles)
 	goleak.VerifyTestMain(m)
 }
 
-func runJob(late bool) {
-	grace, err := time.ParseDuration(os.Args[1])
+func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// runJob runs a job. When the lock is lost it calls tell, which decides whether the
+// hold's context ends.
+func runJob(tell func() bool) {
+	grace, err := time.ParseDuration(os.Args[1])
+	must(err)
 	syscall.CloseOnExec(3)
 	out := printer.New(os.Stderr, false)
 	held := &hold{}
@@ -49,11 +59,11 @@ func runJob(late bool) {
 	go func() {
 		os.NewFile(3, "lock").Read(make([]byte, 1))
 		held.lost.Store(true)
-		if late {
-			out.Errorf("the lock is lost")
+		if tell() {
+			held.end()
 			return
 		}
-		held.end()
+		out.Errorf("the lock is lost")
 	}()
 	j := &job.Job{
 		Path: os.Args[2], Args: os.Args[2:], Env: os.Environ(), Lock: "/lock",
@@ -65,6 +75,9 @@ func runJob(late bool) {
 	case errors.As(err, &e):
 		out.Errorf("%v", err)
 		end.Code = e.Code
+	case end.Running != 0:
+		out.Errorf("process group %d runs", end.Running)
+		end.Code = exit.Lost
 	case end.Lost != nil:
 		out.Errorf("command's code %d", end.Code)
 		end.Code = exit.Lost

@@ -2,8 +2,10 @@
 // program can receive, and what happens to a process when the one that started
 // it dies.
 //
-// Invariant: a signal that was ignored when the program started stays ignored,
-// for the program and for everything that it starts.
+// Invariant: SIGHUP and SIGINT stay ignored, for the program and for everything that
+// it starts, if they were ignored when the program started. For other signals this
+// can't be had: the Go runtime handles them before main, and tells nobody what was
+// there before.
 package process
 
 import (
@@ -13,9 +15,9 @@ import (
 )
 
 // CatchSignals returns a channel with the signals that are meant for the command
-// that the program runs, the signals that ask for an end among them. A signal
-// that was ignored at the start of the program (by nohup, or in the background
-// of a script) stays ignored. Writing to a stderr that nobody reads becomes an
+// that the program runs, the signals that ask for an end among them. SIGHUP and
+// SIGINT stay ignored if they were ignored at the start of the program (by nohup,
+// or in the background of a script). Writing to a stderr that nobody reads becomes an
 // error, and no longer ends the program.
 func CatchSignals() chan os.Signal {
 	sigs := make(chan os.Signal, 64)

@@ -14,3 +14,6 @@ var (
 
 // catchBrokenPipe does nothing: this system has no SIGPIPE.
 func catchBrokenPipe() {}
+
+// IgnoreStop does nothing: no key stops a program here.
+func IgnoreStop() {}

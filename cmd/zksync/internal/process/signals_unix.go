@@ -22,3 +22,6 @@ var (
 func catchBrokenPipe() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
+
+// IgnoreStop makes Ctrl-Z do nothing, for the program and for what it starts.
+func IgnoreStop() { signal.Ignore(syscall.SIGTSTP) }

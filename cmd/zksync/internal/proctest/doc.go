@@ -7,5 +7,5 @@
 // its own, and so no terminal but the one that [OnConsole] gives it. A wait fails
 // after [Limit] and shows what the process has printed.
 //
-// The package is for Unix only, and consoles are for Linux.
+// The package is for Unix only.
 package proctest

@@ -115,3 +115,17 @@ func (p *Process) Signal(sig os.Signal) {
 		p.t.Fatalf("%v: %v", sig, err)
 	}
 }
+
+// SignalUntilEnd sends a signal again and again until the process has ended.
+func (p *Process) SignalUntilEnd(sig os.Signal) {
+	p.t.Helper()
+	Eventually(p.t, "the end", func() bool {
+		p.Process.Signal(sig)
+		select {
+		case <-p.Done:
+			return true
+		default:
+			return false
+		}
+	})
+}

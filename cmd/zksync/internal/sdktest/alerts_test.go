@@ -74,7 +74,7 @@ func TestAlertsNameWhatThereIs(t *testing.T) {
 		ok(t, s.Ping(context.Background()))
 		synctest.Wait() // the session's events are reported beside its calls
 		there := r.prometheus(t)
-		for _, file := range []string{"tracing/alerts.yml", "README.md"} {
+		for _, file := range []string{"tracing/alerts.yml", "tracing/dashboard.json", "README.md"} {
 			text, err := os.ReadFile(filepath.Join("../../../..", file))
 			ok(t, err)
 			for _, name := range regexp.MustCompile(`\bzksync_(lock|session|cleanup)_\w+`).FindAllString(string(text), -1) {

@@ -163,7 +163,7 @@ func (x exit) check(t *testing.T, r *rig, k kind) {
 		r.shows(t, "zksync.lock.held", map[string]float64{mode: 0})
 	}
 	r.shows(t, "zksync.cleanup.pending", map[string]float64{"": 0})
-	r.shows(t, "zksync.session.state", map[string]float64{"": 0})
+	r.shows(t, "zksync.session.connected", map[string]float64{"": 0})
 }
 
 // A refused try is no error.

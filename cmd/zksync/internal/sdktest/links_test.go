@@ -127,7 +127,7 @@ func TestHostilePayloads(t *testing.T) {
 				ok(t, err)
 				var log bytes.Buffer
 				after(time.Second, func() { c.Delete(node, -1) })
-				m := zksync.NewMutex(r.dial(zksync.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))), lockPath)
+				m := zksync.NewMutex(r.dial(zksync.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))), lockPath)
 				ok(t, m.LockContext(context.Background()))
 				m.Unlock()
 				a := r.only("zksync acquire")

@@ -175,7 +175,7 @@ func TestOptions(t *testing.T) {
 		}
 		wants(t, "acquire", r.only("acquire x").Attributes(), map[string]string{"zksync.lock.node": h.Node(), "zksync.lock.fence": fmt.Sprint(h.Fence())})
 		r.shows(t, "zksync.lock.held", map[string]float64{"n=7,zksync.lock.mode=mutex,zksync.lock.name=x,zone=b": 0})
-		r.shows(t, "zksync.session.state", map[string]float64{"n=7,zone=b": 1})
+		r.shows(t, "zksync.session.connected", map[string]float64{"n=7,zone=b": 1})
 	}, tracing.WithLockName(name), tracing.WithAttributes(attribute.String("zone", "b")), tracing.WithAttributes(attribute.Int("n", 7)))
 
 	// Without the spans of holds the work and the release are the caller's.
@@ -213,7 +213,7 @@ func TestGlobalProviders(t *testing.T) {
 		r.only("zksync acquire")
 		r.only("zksync hold")
 		r.shows(t, "zksync.lock.held", map[string]float64{"zksync.lock.mode=mutex": 0})
-		r.shows(t, "zksync.session.state", map[string]float64{"": 1})
+		r.shows(t, "zksync.session.connected", map[string]float64{"": 1})
 	})
 }
 
@@ -228,19 +228,19 @@ func baggageOf(t *testing.T, text string) (context.Context, baggage.Baggage) {
 func TestSessionMetrics(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a, b := r.dial(), r.dial()
-		r.shows(t, "zksync.session.state", map[string]float64{"": 2})
+		r.shows(t, "zksync.session.connected", map[string]float64{"": 2})
 		r.srv.Refuse()
 		r.srv.Disconnect(a.ID())
 		time.Sleep(time.Second)
-		r.shows(t, "zksync.session.state", map[string]float64{"": 1})
+		r.shows(t, "zksync.session.connected", map[string]float64{"": 1})
 		r.shows(t, "zksync.session.disconnects", map[string]float64{"": 1})
 		r.srv.Accept()
 		time.Sleep(time.Minute)
-		r.shows(t, "zksync.session.state", map[string]float64{"": 2})
+		r.shows(t, "zksync.session.connected", map[string]float64{"": 2})
 		a.Close()
-		r.shows(t, "zksync.session.state", map[string]float64{"": 1})
+		r.shows(t, "zksync.session.connected", map[string]float64{"": 1})
 		b.Close()
-		r.shows(t, "zksync.session.state", map[string]float64{"": 0})
+		r.shows(t, "zksync.session.connected", map[string]float64{"": 0})
 	})
 }
 
@@ -272,7 +272,7 @@ func TestCardinality(t *testing.T) {
 		}
 	}
 	all := []string{"zksync.lock.acquire.duration", "zksync.lock.hold.duration", "zksync.lock.waiting", "zksync.lock.held",
-		"zksync.lock.queue.position", "zksync.lock.hold.oldest_age", "zksync.session.state", "zksync.cleanup.pending"}
+		"zksync.lock.queue.position", "zksync.lock.hold.oldest_age", "zksync.session.connected", "zksync.cleanup.pending"}
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.traces.UnregisterSpanProcessor(r.spans)
 		use(t, r)
@@ -292,7 +292,7 @@ func TestCardinality(t *testing.T) {
 		r.traces.UnregisterSpanProcessor(r.spans)
 		use(t, r)
 		for _, name := range all[:6] {
-			if n := len(r.points(name)); n != 1001 {
+			if n := len(r.points(name)); n != 201 {
 				t.Errorf("%s: %d series", name, n)
 			}
 		}
