@@ -91,10 +91,8 @@ func (c *Cleaner) chase(e *queue.Entry) {
 		select {
 		case <-tick.C:
 		case <-c.t.Conn.Life().Done():
-			c.settled()
-			return
 		}
-		if err := e.Remove(nil); len(e.Open()) == 0 {
+		if err := e.Remove(nil); len(e.Open()) == 0 || errors.Is(err, conn.ErrClosed) {
 			c.forget(e, err)
 			return
 		}

@@ -37,6 +37,12 @@ func (e *Entry) claim(g znode.GUID) {
 // forget ends the claim: nobody has to answer for the nodes any more.
 func (e *Entry) forget() {
 	e.tries(nil)
+	e.disown()
+}
+
+// disown ends the claim on nodes that may stand. The connection is closed, and nobody
+// deletes them. A claim would keep the entry, and with it the connection, in memory.
+func (e *Entry) disown() {
 	if e.owned {
 		e.owned = false
 		owned.Delete(e.guid)

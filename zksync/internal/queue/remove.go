@@ -29,6 +29,9 @@ func (e *Entry) Remove(sent func()) error {
 	defer e.alter()()
 	if len(e.Open()) > 0 {
 		if _, err := e.trace(); len(e.Open()) > 0 {
+			if errors.Is(err, conn.ErrClosed) {
+				e.disown()
+			}
 			return err
 		}
 	}
@@ -59,6 +62,7 @@ func (e *Entry) removeLeft(unknown bool) error {
 			first = err
 		}
 		if errors.Is(err, conn.ErrClosed) {
+			e.disown()
 			return err
 		}
 		if err != nil && !isGone(err) {
