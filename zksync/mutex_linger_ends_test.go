@@ -2,6 +2,7 @@ package zksync_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,39 @@ func TestLingerOutlastsTheName(t *testing.T) {
 					if q, err := s.Inspect(t.Context(), "/l"); err != nil || len(q.Nodes) != 1 || q.Nodes[0].OwnerName != "" {
 						t.Errorf("%+v, %v", q, err)
 					}
+				}
+				z.Server.Heal()
+				suite.Must(t, s.Close())
+			})
+		})
+	}
+}
+
+// A name is wrong for 100 ms and one write at most, and for the rest of a renewal that was
+// on its way then.
+func TestLingerCorrectsTheNameInTime(t *testing.T) {
+	const way = 10 * time.Millisecond
+	for _, ms := range []time.Duration{75, 85, 90, 95, 99, 100, 101, 105} {
+		held := ms * time.Millisecond
+		t.Run(held.String(), func(t *testing.T) {
+			suite.Virtual(t, func(t *testing.T, z *suite.Ground) {
+				s := z.Via(t, z.Server.Dial)
+				m := zksync.NewMutex(s, "/l", zksync.WithLinger(lingers))
+				first, second := m.As(zksync.NewOwner("first")), m.As(zksync.NewOwner("second"))
+				suite.LockAndUnlock(t, zksync.NewMutex(s, "/l"))
+				z.Server.Delay(way)
+				suite.Must(t, first.LockContext(t.Context()))
+				next := suite.Async(func() error { return second.LockContext(t.Context()) })
+				suite.AwaitWaiting(t, s, 1)
+				suite.Must(t, first.UnlockContext(t.Context()))
+				wrong := time.Now()
+				suite.Must(t, suite.Receive(t, next))
+				node := suite.NodesOf(z.Server, s.ID())
+				time.Sleep(held - time.Since(wrong))
+				suite.Must(t, second.UnlockContext(t.Context()))
+				time.Sleep(time.Until(wrong.Add(100*time.Millisecond + 4*way + time.Millisecond))) // a renewal, a write
+				if data, _, ok := z.Server.Get(node[0]); !ok || strings.Contains(string(data), "first") {
+					t.Errorf("%v after the lock was handed over its node says %s", time.Since(wrong), data)
 				}
 				z.Server.Heal()
 				suite.Must(t, s.Close())

@@ -80,6 +80,7 @@ func (l *Lock) renewed(t *Ticket, lease queue.Lease, err error) {
 	default:
 		l.line.failed(t, err)
 	}
+	t.pub.settles()
 }
 
 // weight returns the weight that a ticket's node should have now, or 0 if the node is to
@@ -233,7 +234,7 @@ func (l *Lock) granted(c *Call, h *Holder) {
 	}
 	h.ticket.peer = nil // the node that it waited for is gone
 	if h.kind == Permit {
-		h.ticket.pub.in()
+		h.ticket.pub.settles()
 	}
 	if c.Want.Handle {
 		c.Handle = new(Handle)

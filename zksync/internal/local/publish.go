@@ -30,10 +30,11 @@ type published struct {
 	l       *Lock
 	t       *Ticket
 	served  served
-	changes int     // the number of changes of served
-	readers readers // the calls that share the nodes
-	checks  bool    // a check is scheduled or runs
-	late    bool    // of a waiting permit: check it once it has got in
+	changes int       // the number of changes of served
+	readers readers   // the calls that share the nodes
+	checks  bool      // a check is scheduled or runs
+	late    bool      // a check waits until the ticket is settled
+	due     time.Time // when that check was due
 }
 
 // served describes the call that a ticket serves.
@@ -78,21 +79,26 @@ func (p *published) serve(now served) {
 	p.later(nameDelay)
 }
 
-// in records that a permit has got in.
-func (p *published) in() {
-	if p != nil && p.late {
+// unsettled reports whether the nodes must not be written to at present. A write while
+// the ticket is renewed might come between the reads of that, and use up the new watch.
+// A write to the node of a waiting permit means that it has got in.
+func (p *published) unsettled() bool { return p.t.renewed || p.t.kind == Permit && p.t.moving }
+
+// settles schedules the check that has waited, if the ticket is settled now.
+func (p *published) settles() {
+	if p != nil && p.late && !p.unsettled() {
 		p.late = false
-		p.later(nameDelay)
+		p.later(time.Until(p.due))
 	}
 }
 
 // later schedules a check of the nodes after d, unless one is scheduled already.
 func (p *published) later(d time.Duration) {
-	if p.t.kind == Permit && p.t.moving {
-		p.late = true
-		return
-	}
-	if !p.checks {
+	switch {
+	case p.checks, p.late:
+	case p.unsettled():
+		p.late, p.due = true, time.Now().Add(d)
+	default:
 		p.checks = true
 		time.AfterFunc(d, p.check)
 	}
@@ -117,9 +123,7 @@ func (p *published) check() {
 	// A write that finds a node gone ends this holder, if there is one: its entry does
 	// not stand in line again. The entry of a waiting call may do so at any time.
 	h := t.holder
-	// A write while the ticket is renewed might come between the reads of that, and
-	// use up the new watch.
-	waits := t.renewed || t.kind == Permit && t.moving
+	waits := p.unsettled()
 	l.mu.Unlock()
 	again := time.Duration(0)
 	if err == nil && !waits {
@@ -157,7 +161,7 @@ func (p *published) checkAgain(waited bool, changes int, again time.Duration, er
 	switch {
 	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.inUse():
 	case waited:
-		p.later(nameDelay)
+		p.later(0)
 	case p.changes != changes:
 		p.later(nameDelay - time.Since(p.served.since))
 	case err != nil:
