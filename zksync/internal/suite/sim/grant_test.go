@@ -86,8 +86,9 @@ func (w *world) checkPermitsLocked(c *claim, s seat, stands, forced bool, line [
 func (w *world) checkFenceLocked(c *claim, lines map[string][]standing) {
 	f := c.hold.Fence()
 	if c.beside != nil {
-		// It goes on under the fence of the write.
-		if c.beside.hold != nil && f != c.beside.hold.Fence() {
+		// It goes on under the fence of the write, unless that has no node any more: then
+		// it has stood in line itself, and the write is told of the loss.
+		if c.beside.hold != nil && f != c.beside.hold.Fence() && c.beside.standsAt(c.seats[0].path) {
 			w.wrongLocked("fence: %s reads with %#x beside a write with %#x", c.who, f, c.beside.hold.Fence())
 		}
 		return
