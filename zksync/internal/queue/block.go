@@ -56,6 +56,7 @@ type blocking struct {
 	blocker  string      // its full path
 	sole     bool        // its end makes it our turn, and may show that without a read
 	its, own *conn.Watch // on the blocker, and on our node if sole
+	gone     bool        // the blocker was gone when it was to be watched
 }
 
 // block waits at place i for the blocker. It returns nil if it is our turn, without a
@@ -66,7 +67,7 @@ type blocking struct {
 func (e *Entry) block(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
 	b := blocking{e: e, i: i, place: v.place(seen.own), blocker: e.nodeAt(i, seen.line[v.Watch])}
 	if b.sole = v.Sole && e.c.Ordered() && !e.isKin(seen.line[v.Watch]); b.sole {
-		e.watchBoth(b.blocker, e.nodes[i])
+		b.gone = e.watchBoth(b.blocker, e.nodes[i])
 	}
 	turn, err := b.arm(known)
 	switch {
@@ -164,6 +165,9 @@ func (b *blocking) wait(ctx context.Context, known *blocked) error {
 // watchBlocker watches the blocker, and passes it to Order.Blocked unless that got the
 // same node with the same data last.
 func (b *blocking) watchBlocker(known *blocked) (err error) {
+	if b.gone {
+		return errLook
+	}
 	b.its, err = b.e.c.Watch(b.blocker)
 	if errors.Is(err, zk.ErrNoNode) {
 		return errLook // gone between the listing and now: there is nothing to wait for

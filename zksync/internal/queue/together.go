@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 
@@ -204,12 +205,15 @@ func (e *Entry) viewOf(i int, list *conn.Call) *view {
 	return v
 }
 
-// watchBoth sends the requests for watches on two nodes in one write. The caller gets
-// them from conn.Conn.Watch, which then shares them.
-func (e *Entry) watchBoth(one, other string) {
+// watchBoth sends the requests for watches on two nodes in one write, and reports whether
+// the first node is gone. The caller gets the watches from conn.Conn.Watch, which shares
+// them. It does not share the answer that a node is gone.
+func (e *Entry) watchBoth(one, other string) (gone bool) {
 	b := e.c.Batch()
-	for _, k := range []*conn.Call{b.Watch(one), b.Watch(other)} {
+	first := b.Watch(one)
+	for _, k := range []*conn.Call{first, b.Watch(other)} {
 		k.Then(func() { e.c.Leave(k.Watch()) }) // the caller uses it
 	}
 	b.Send(e.c.Life())
+	return errors.Is(first.Wait(e.c.Life()), zk.ErrNoNode)
 }
