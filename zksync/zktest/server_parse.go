@@ -125,7 +125,10 @@ func (r *request) parse(d *wire.Decoder) {
 	case wire.OpAddWatch, wire.OpCheckWatches:
 		r.Path, r.kind = pathOf(d), d.Int32()
 	case wire.OpRemoveWatches:
-		r.Path, r.kind = d.String(), d.Int32() // nobody watches a null path
+		path := d.Buffer()
+		if r.Path, r.kind = string(path), d.Int32(); path == nil {
+			r.Path = nullPath // the empty path may be watched
+		}
 	}
 }
 
@@ -137,6 +140,9 @@ func checkedPath(r *tree.Request, d *wire.Decoder) string {
 	}
 	return d.String()
 }
+
+// nullPath stands for a path that is null. No node has it, and nobody watches it.
+const nullPath = "\x00"
 
 // pathOf reads a path that may not be null, as other strings may.
 func pathOf(d *wire.Decoder) string {
