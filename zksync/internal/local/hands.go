@@ -23,12 +23,13 @@ func (l *Lock) renew(t *Ticket, alone bool) {
 	t.cancel = cancel
 	t.rel = newRenewal()
 	l.ref(1)
-	go l.renews(ctx, t, alone)
+	go l.renews(ctx, t, t.pub, alone)
 }
 
 // renews makes the requests of a renewal.
-func (l *Lock) renews(ctx context.Context, t *Ticket, alone bool) {
+func (l *Lock) renews(ctx context.Context, t *Ticket, pub *published, alone bool) {
 	defer l.Leave()
+	pub.awaitWritten(ctx)
 	var err error
 	if t.kind == Permit {
 		err = t.e.Shrink(func() int64 { return l.weight(t) }, nil)

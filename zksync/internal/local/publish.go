@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"time"
 
@@ -35,6 +36,8 @@ type published struct {
 	checks  bool      // a check is scheduled or runs
 	late    bool      // a check waits until the ticket is settled
 	due     time.Time // when that check was due
+
+	written chan struct{} // closed when the write under way is over; nil: none
 }
 
 // served describes the call that a ticket serves.
@@ -129,6 +132,9 @@ func (p *published) check() {
 	if err == nil && !waits {
 		again, err = p.write(now, h)
 	}
+	if errors.Is(err, errUnsettled) {
+		waits, err = true, nil
+	}
 	if h != nil && gone(err) {
 		l.lose(h, err)
 	}
@@ -187,24 +193,61 @@ func (p *published) write(now served, h *Holder) (again time.Duration, err error
 	}
 	// Nothing is handed over from here until the new watch is set: the event of this
 	// write would hide another one.
-	watched, shrunk := p.unwatch(h)
+	watched, shrunk, err := p.unwatch(h)
+	if err != nil {
+		return 0, err
+	}
+	defer p.wrote()
 	if err := p.t.e.Publish(name); err != nil {
 		return 0, err
 	}
 	return again, p.watchAgain(h, watched, shrunk)
 }
 
-// unwatch removes the watches from the lease of a holder's ticket, and returns them and
-// the number of times that a part of the ticket was given back.
-func (p *published) unwatch(h *Holder) (watched queue.Lease, shrunk int) {
+// errUnsettled reports that the nodes must not be written to at present.
+var errUnsettled = errors.New("the ticket is being renewed, or waits")
+
+// unwatch begins a write. It removes the watches from the lease of a holder's ticket, and
+// returns them and the number of times that a part of the ticket was given back.
+func (p *published) unwatch(h *Holder) (watched queue.Lease, shrunk int, err error) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
+	if p.unsettled() {
+		return watched, 0, errUnsettled
+	}
+	p.written = make(chan struct{})
 	if h == nil && p.l.line.resting != p.t {
-		return watched, 0
+		return watched, 0, nil
 	}
 	watched = p.t.lease
 	p.t.lease = p.t.lease.With(queue.Lease{})
-	return watched, p.t.shrunk
+	return watched, p.t.shrunk, nil
+}
+
+// wrote ends a write.
+func (p *published) wrote() {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	close(p.written)
+	p.written = nil
+}
+
+// awaitWritten waits for the end of a write. A renewal that begins during one would get the
+// watch that the write uses up.
+func (p *published) awaitWritten(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	p.l.mu.Lock()
+	written := p.written
+	p.l.mu.Unlock()
+	if written == nil {
+		return
+	}
+	select {
+	case <-written:
+	case <-ctx.Done():
+	}
 }
 
 // watchAgain watches the nodes of a ticket that may be handed over, in place of the
