@@ -126,14 +126,10 @@ func (p *published) check() {
 	// A write that finds a node gone ends this holder, if there is one: its entry does
 	// not stand in line again. The entry of a waiting call may do so at any time.
 	h := t.holder
-	waits := p.unsettled()
 	l.mu.Unlock()
 	again := time.Duration(0)
-	if err == nil && !waits {
+	if err == nil {
 		again, err = p.write(now, h)
-	}
-	if errors.Is(err, errUnsettled) {
-		waits, err = true, nil
 	}
 	if h != nil && gone(err) {
 		l.lose(h, err)
@@ -144,7 +140,7 @@ func (p *published) check() {
 	if gone(err) && l.line.resting == t {
 		l.line.yield()
 	}
-	p.checkAgain(waits, changes, again, err)
+	p.checkAgain(changes, again, err)
 }
 
 // claim counts a check in as a user of the lock, beside the call or the holder that is
@@ -160,13 +156,12 @@ func (p *published) claim() bool {
 	return true
 }
 
-// checkAgain plans the next check, if one is needed, from how the last one went: whether
-// the ticket was renewed or a waiting permit, the changes that it saw, when it asked to be
-// repeated, and its error.
-func (p *published) checkAgain(waited bool, changes int, again time.Duration, err error) {
+// checkAgain plans the next check, if one is needed, from how the last one went: the
+// changes that it saw, when it asked to be repeated, and its error.
+func (p *published) checkAgain(changes int, again time.Duration, err error) {
 	switch {
 	case errors.Is(err, conn.ErrClosed), err != nil && conn.Classify(err) == conn.Answered, !p.inUse():
-	case waited:
+	case errors.Is(err, errUnsettled):
 		p.later(0)
 	case p.changes != changes:
 		p.later(nameDelay - time.Since(p.served.since))
