@@ -270,6 +270,11 @@ var conversations = []struct {
 		st(wire.OpSync, "@0 \ufffd \ufffd\ufffd \ufffd", "\xf0\x9f\x98 \xe0\x80 \xf0\x9f"),
 		st(wire.OpSync, "@0 /\xed\xa0\xbd\xed\xb8\x80", "/\U0001F600"),
 		st(wire.OpSetWatches, "deleted:/\ufffd | @0", int64(0), []string{"/\xff"}, []string{}, []string{}),
+		st(wire.OpExists, `@0 NoNode`, "/\xff\xe0\x80", true), // three replacement characters, as the next path
+		st(wire.OpRemoveWatches, `@0`, "/\xc3\xc0\xaf", 3),
+		st(wire.OpRemoveWatches, `@0 NoWatcher`, "/\xff\xe0\x80", 3),
+		st(wire.OpSetWatches, `@0`, int64(0), []string{}, []string{"/\xff"}, []string{}),
+		st(wire.OpRemoveWatches, `@0`, "/\xc3", 2),
 	}},
 	{"watcher types", []step{
 		st(wire.OpAddWatch, `@0 0`, "/", 0),

@@ -22,7 +22,7 @@ func (c *conn) carryOutRead(r *request, e *wire.Encoder) wire.Code {
 		if r.Data == nil {
 			e.Buffer(nil)
 		} else {
-			e.String(javaText(r.Path))
+			e.String(encoded(r.Path))
 		}
 	case wire.OpMultiRead:
 		return c.multiRead(r, e)
@@ -113,7 +113,7 @@ func (c *conn) multiRead(r *request, e *wire.Encoder) wire.Code {
 // it asks. A prefix that is blank but for one slash means all.
 func (c *conn) ephemerals(r *request, e *wire.Encoder) {
 	list := c.member.view.Ephemerals(c.session)
-	prefix := strings.ToValidUTF8(r.Path, "\ufffd") // half a character is no begin of a path
+	prefix := r.Path
 	// Java trims all that is not above the space.
 	if s := strings.TrimFunc(prefix, func(r rune) bool { return r <= ' ' }); s == "" || s == "/" {
 		prefix = ""

@@ -2,31 +2,43 @@ package zktest
 
 import "unicode/utf8"
 
-// javaText returns text as ZooKeeper sends it back. Java makes one replacement character
-// of each sequence of bytes that is no UTF-8, as far as it might have become a character.
-// A character outside of the basic plane goes out as the two halves that Java keeps of it,
-// three bytes each.
-func javaText(s string) string {
-	plain := true
-	for _, r := range s {
-		plain = plain && r != utf8.RuneError && r <= 0xffff
-	}
-	if plain {
+// decoded returns text as Java reads it. Java makes one replacement character of each
+// sequence of bytes that is no UTF-8, as far as it might have become a character. Two
+// paths that are the same then are one path.
+func decoded(s string) string {
+	if utf8.ValidString(s) {
 		return s
 	}
 	b := make([]byte, 0, 2*len(s))
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size <= 1:
-			b, size = utf8.AppendRune(b, utf8.RuneError), malformed(s)
-		case r > 0xffff:
+		if r == utf8.RuneError && size <= 1 {
+			size = malformed(s)
+		}
+		b = utf8.AppendRune(b, r)
+		s = s[size:]
+	}
+	return string(b)
+}
+
+// encoded returns decoded text as ZooKeeper sends it back. A character outside of the
+// basic plane goes out as the two halves that Java keeps of it, three bytes each.
+func encoded(s string) string {
+	plain := true
+	for _, r := range s {
+		plain = plain && r <= 0xffff
+	}
+	if plain {
+		return s
+	}
+	b := make([]byte, 0, 2*len(s))
+	for _, r := range s {
+		if r > 0xffff {
 			r -= 0x10000
 			b = appendHalf(appendHalf(b, 0xd800|r>>10), 0xdc00|r&0x3ff)
-		default:
+		} else {
 			b = utf8.AppendRune(b, r)
 		}
-		s = s[size:]
 	}
 	return string(b)
 }

@@ -113,7 +113,7 @@ func (c *conn) event(zxid int64, kind int32, p string) { c.send(eventFrame(zxid,
 
 func eventFrame(zxid int64, kind int32, p string) []byte {
 	h := wire.ReplyHeader{Xid: wire.XidEvent, Zxid: zxid}.Append(nil)
-	return wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: javaText(p)}.Append(h))
+	return wire.AppendFrame(nil, wire.Event{Type: kind, State: wire.StateConnected, Path: encoded(p)}.Append(h))
 }
 
 // setWatches sets the watches again that a client had on its last connection, and
