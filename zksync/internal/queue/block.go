@@ -67,7 +67,7 @@ type blocking struct {
 func (e *Entry) block(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
 	b := blocking{e: e, i: i, place: v.place(seen.own), blocker: e.nodeAt(i, seen.line[v.Watch])}
 	if b.sole = v.Sole && e.c.Ordered() && !e.isKin(seen.line[v.Watch]); b.sole {
-		b.gone = e.watchBoth(b.blocker, e.nodes[i])
+		b.its, b.gone = e.watchBoth(b.blocker, e.nodes[i])
 	}
 	turn, err := b.arm(known)
 	switch {
@@ -90,7 +90,11 @@ func (e *Entry) block(ctx context.Context, i int, seen *view, v Verdict, known *
 // arm sets the watches. turn reports that the blocker is gone already and our node stands,
 // which says as much as another list.
 func (b *blocking) arm(known *blocked) (turn bool, err error) {
-	err = b.watchBlocker(known)
+	if b.its != nil {
+		b.follow(known)
+	} else {
+		err = b.watchBlocker(known)
+	}
 	if turn = errors.Is(err, errLook); !b.sole || err != nil && !turn {
 		return false, err
 	}
@@ -175,13 +179,18 @@ func (b *blocking) watchBlocker(known *blocked) (err error) {
 	if err != nil {
 		return err
 	}
+	b.follow(known)
+	return nil
+}
+
+// follow records the watch on the blocker, and passes the blocker on.
+func (b *blocking) follow(known *blocked) {
 	w := b.its
 	known.follows(b.e.c, w)
 	if !b.gotIn() && (known.node != b.blocker || !bytes.Equal(known.data, w.Data)) && b.e.order.Blocked != nil {
 		known.node, known.data = b.blocker, w.Data
 		b.e.order.Blocked(Blocker{Path: b.blocker, Data: w.Data, Stat: w.Stat, Place: b.place, Local: w.Stat.EphemeralOwner == b.e.session})
 	}
-	return nil
 }
 
 // permit reports whether the nodes are permits.

@@ -205,15 +205,17 @@ func (e *Entry) viewOf(i int, list *conn.Call) *view {
 	return v
 }
 
-// watchBoth sends the requests for watches on two nodes in one write, and reports whether
-// the first node is gone. The caller gets the watches from conn.Conn.Watch, which shares
-// them. It does not share the answer that a node is gone.
-func (e *Entry) watchBoth(one, other string) (gone bool) {
+// watchBoth sends the requests for watches on two nodes in one write. It returns the watch
+// on the first node, which the caller uses, and reports whether that node is gone. The
+// watch is returned although conn.Conn.Watch shares it: once the node is gone, that would
+// ask again. The caller gets the watch on the other node from there.
+func (e *Entry) watchBoth(one, other string) (its *conn.Watch, gone bool) {
 	b := e.c.Batch()
-	first := b.Watch(one)
-	for _, k := range []*conn.Call{first, b.Watch(other)} {
-		k.Then(func() { e.c.Leave(k.Watch()) }) // the caller uses it
-	}
+	first, second := b.Watch(one), b.Watch(other)
+	second.Then(func() { e.c.Leave(second.Watch()) }) // the caller uses it
 	b.Send(e.c.Life())
-	return errors.Is(first.Wait(e.c.Life()), zk.ErrNoNode)
+	if err := first.Wait(e.c.Life()); err != nil {
+		return nil, errors.Is(err, zk.ErrNoNode)
+	}
+	return first.Watch(), false
 }

@@ -128,3 +128,32 @@ func TestRequestsWhenTheBlockerGoesEarly(t *testing.T) {
 		zksync.NewMutex(s.Session, p).Unlock()
 	}, suite.Smoke)
 }
+
+// Here the answer that sets the watch and the event that ends it arrive together, so that
+// in some of the rounds the call sees the event first.
+func TestRequestsWhenTheBlockerGoesAsItIsWatched(t *testing.T) {
+	suite.Each(t, func(t *testing.T, z *suite.Ground) {
+		first, s := z.Dial(t), z.Counted(t)
+		p := z.UsedPath(t, s.Session)
+		m, own := zksync.NewMutex(first, p), zksync.NewMutex(s.Session, p)
+		for range 50 {
+			m.Lock()
+			s.Take(t)
+			answered, on := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			s.Proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
+				if f.FromServer && f.Op == "getData" {
+					once.Do(func() { close(answered); <-on })
+				}
+				return ensemble.Pass
+			})
+			held := suite.Async(func() error { return own.LockContext(suite.Context(t)) })
+			suite.Receive(t, answered)
+			suite.Must(t, m.UnlockContext(suite.Context(t)))
+			close(on)
+			suite.Must(t, suite.Receive(t, held))
+			s.Wants(t, "the blocker went as it was watched", suite.Ops{"create": 1, "getChildren2": 1, "getData": 2})
+			suite.Must(t, own.UnlockContext(suite.Context(t)))
+		}
+	}, suite.Smoke)
+}
