@@ -67,7 +67,7 @@ func TestJobPassesSignalsToTheGroup(t *testing.T) {
 }
 
 func TestJobPassesSecondSignal(t *testing.T) {
-	p, _ := newJob(t, "1s", "trap 'echo first; trap \"echo second; exit 5\" INT' INT; echo ready; "+proctest.Loop)
+	p, _ := newJob(t, "1s", "trap 'trap \"echo second; exit 5\" INT; echo first' INT; echo ready; "+proctest.Loop)
 	p.Start()
 	p.Out.Await(t, "ready")
 	p.Signal(syscall.SIGINT)
