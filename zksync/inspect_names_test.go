@@ -123,6 +123,7 @@ func TestFastHandOversAreNotWritten(t *testing.T) {
 		m := zksync.NewMutex(s.Session, z.UsedPath(t, s.Session), zksync.WithHandoff(1<<30))
 		m.Lock()
 		s.Take(t)
+		const enough = 20 // hand-overs, which a busy machine has not always made after a second
 		var (
 			all  sync.WaitGroup
 			long int       // guarded by m; holds that a busy machine made longer than a name may be wrong
@@ -131,7 +132,7 @@ func TestFastHandOversAreNotWritten(t *testing.T) {
 		for i := range 4 {
 			l := m.As(zksync.NewOwner(fmt.Sprint(i)))
 			all.Go(func() {
-				for start := time.Now(); time.Since(start) < time.Second; {
+				for start := time.Now(); time.Since(start) < time.Second || time.Since(start) < time.Minute && s.Stats().Handoffs < enough; {
 					l.Lock()
 					time.Sleep(time.Millisecond)
 					if now := time.Now(); now.Sub(last) > 90*time.Millisecond {
@@ -149,10 +150,10 @@ func TestFastHandOversAreNotWritten(t *testing.T) {
 		all.Wait()
 		got := s.Take(t)
 		if n := got["setData"]; n > 3+long { // one is due
-			t.Errorf("%d rewrites in a second of hand-overs, want 1; %d holds were long: %v", n, long, got)
+			t.Errorf("%d rewrites while the lock changed hands, want 1; %d holds were long: %v", n, long, got)
 		}
-		if s.Stats().Handoffs < 20 { // a busy machine hands over slowly
-			t.Errorf("%d hand-overs", s.Stats().Handoffs)
+		if n := s.Stats().Handoffs; n < enough {
+			t.Errorf("%d hand-overs", n)
 		}
 	})
 }
