@@ -56,7 +56,6 @@ type blocking struct {
 	blocker  string      // its full path
 	sole     bool        // its end makes it our turn, and may show that without a read
 	its, own *conn.Watch // on the blocker, and on our node if sole
-	gone     bool        // the blocker was gone when it was to be watched
 }
 
 // block waits at place i for the blocker. It returns nil if it is our turn, without a
@@ -66,9 +65,7 @@ type blocking struct {
 // that decides it shows whether our node still stands.
 func (e *Entry) block(ctx context.Context, i int, seen *view, v Verdict, known *blocked) error {
 	b := blocking{e: e, i: i, place: v.place(seen.own), blocker: e.nodeAt(i, seen.line[v.Watch])}
-	if b.sole = v.Sole && e.c.Ordered() && !e.isKin(seen.line[v.Watch]); b.sole {
-		b.its, b.gone = e.watchBoth(b.blocker, e.nodes[i])
-	}
+	b.sole = v.Sole && e.c.Ordered() && !e.isKin(seen.line[v.Watch])
 	turn, err := b.arm(known)
 	switch {
 	case err != nil:
@@ -90,11 +87,13 @@ func (e *Entry) block(ctx context.Context, i int, seen *view, v Verdict, known *
 // arm sets the watches. turn reports that the blocker is gone already and our node stands,
 // which says as much as another list.
 func (b *blocking) arm(known *blocked) (turn bool, err error) {
-	if b.its != nil {
-		b.follow(known)
+	var its *conn.Watch
+	if b.sole {
+		its, err = b.e.watchBoth(b.blocker, b.e.nodes[b.i])
 	} else {
-		err = b.watchBlocker(known)
+		its, err = b.e.c.Watch(b.blocker)
 	}
+	err = b.follow(known, its, err)
 	if turn = errors.Is(err, errLook); !b.sole || err != nil && !turn {
 		return false, err
 	}
@@ -140,7 +139,8 @@ func (b *blocking) wait(ctx context.Context, known *blocked) error {
 		case <-b.its.Done():
 			switch {
 			case b.its.Changed() && !b.permit(): // a permit that got in touches its node
-				if err := b.watchBlocker(known); err != nil {
+				its, err := e.c.Watch(b.blocker)
+				if err = b.follow(known, its, err); err != nil {
 					return err
 				}
 			case b.sole && e.turned(b.its, b.own, local):
@@ -166,31 +166,22 @@ func (b *blocking) wait(ctx context.Context, known *blocked) error {
 	}
 }
 
-// watchBlocker watches the blocker, and passes it to Order.Blocked unless that got the
-// same node with the same data last.
-func (b *blocking) watchBlocker(known *blocked) (err error) {
-	if b.gone {
-		return errLook
-	}
-	b.its, err = b.e.c.Watch(b.blocker)
+// follow takes the result of a watch on the blocker, and passes the blocker to
+// Order.Blocked unless that got the same node with the same data last.
+func (b *blocking) follow(known *blocked, w *conn.Watch, err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return errLook // gone between the listing and now: there is nothing to wait for
 	}
 	if err != nil {
 		return err
 	}
-	b.follow(known)
-	return nil
-}
-
-// follow records the watch on the blocker, and passes the blocker on.
-func (b *blocking) follow(known *blocked) {
-	w := b.its
+	b.its = w
 	known.follows(b.e.c, w)
 	if !b.gotIn() && (known.node != b.blocker || !bytes.Equal(known.data, w.Data)) && b.e.order.Blocked != nil {
 		known.node, known.data = b.blocker, w.Data
 		b.e.order.Blocked(Blocker{Path: b.blocker, Data: w.Data, Stat: w.Stat, Place: b.place, Local: w.Stat.EphemeralOwner == b.e.session})
 	}
+	return nil
 }
 
 // permit reports whether the nodes are permits.

@@ -206,16 +206,18 @@ func (e *Entry) viewOf(i int, list *conn.Call) *view {
 }
 
 // watchBoth sends the requests for watches on two nodes in one write. It returns the watch
-// on the first node, which the caller uses, and reports whether that node is gone. The
-// watch is returned although conn.Conn.Watch shares it: once the node is gone, that would
+// on the first node although conn.Conn.Watch shares it: once the node is gone, that would
 // ask again. The caller gets the watch on the other node from there.
-func (e *Entry) watchBoth(one, other string) (its *conn.Watch, gone bool) {
+func (e *Entry) watchBoth(one, other string) (*conn.Watch, error) {
 	b := e.c.Batch()
 	first, second := b.Watch(one), b.Watch(other)
 	second.Then(func() { e.c.Leave(second.Watch()) }) // the caller uses it
 	b.Send(e.c.Life())
-	if err := first.Wait(e.c.Life()); err != nil {
-		return nil, errors.Is(err, zk.ErrNoNode)
+	switch err := first.Wait(e.c.Life()); {
+	case err == nil:
+		return first.Watch(), nil
+	case errors.Is(err, zk.ErrNoNode):
+		return nil, err
 	}
-	return first.Watch(), false
+	return e.c.Watch(one)
 }
