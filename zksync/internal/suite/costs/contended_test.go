@@ -106,26 +106,7 @@ func TestRequestsOfAContendedCycle(t *testing.T) {
 // known from the answers to the watches.
 func TestRequestsWhenTheBlockerGoesEarly(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		first, s := z.Dial(t), z.Counted(t)
-		p := z.UsedPath(t, s.Session)
-		m := zksync.NewMutex(first, p)
-		m.Lock()
-		s.Take(t)
-		asked, on := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		s.Proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
-			if !f.FromServer && f.Op == "getData" {
-				once.Do(func() { close(asked); <-on })
-			}
-			return ensemble.Pass
-		})
-		held := suite.Async(func() error { return zksync.NewMutex(s.Session, p).LockContext(suite.Context(t)) })
-		suite.Receive(t, asked)
-		suite.Must(t, m.UnlockContext(suite.Context(t)))
-		close(on)
-		suite.Must(t, suite.Receive(t, held))
-		s.Wants(t, "the blocker was gone when it was to be watched", suite.Ops{"create": 1, "getChildren2": 1, "getData": 2})
-		zksync.NewMutex(s.Session, p).Unlock()
+		blockerGoes(t, z, 1, "the blocker was gone when it was to be watched", func(f ensemble.Frame) bool { return !f.FromServer })
 	}, suite.Smoke)
 }
 
@@ -133,27 +114,33 @@ func TestRequestsWhenTheBlockerGoesEarly(t *testing.T) {
 // in some of the rounds the call sees the event first.
 func TestRequestsWhenTheBlockerGoesAsItIsWatched(t *testing.T) {
 	suite.Each(t, func(t *testing.T, z *suite.Ground) {
-		first, s := z.Dial(t), z.Counted(t)
-		p := z.UsedPath(t, s.Session)
-		m, own := zksync.NewMutex(first, p), zksync.NewMutex(s.Session, p)
-		for range 50 {
-			m.Lock()
-			s.Take(t)
-			answered, on := make(chan struct{}), make(chan struct{})
-			var once sync.Once
-			s.Proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
-				if f.FromServer && f.Op == "getData" {
-					once.Do(func() { close(answered); <-on })
-				}
-				return ensemble.Pass
-			})
-			held := suite.Async(func() error { return own.LockContext(suite.Context(t)) })
-			suite.Receive(t, answered)
-			suite.Must(t, m.UnlockContext(suite.Context(t)))
-			close(on)
-			suite.Must(t, suite.Receive(t, held))
-			s.Wants(t, "the blocker went as it was watched", suite.Ops{"create": 1, "getChildren2": 1, "getData": 2})
-			suite.Must(t, own.UnlockContext(suite.Context(t)))
-		}
+		blockerGoes(t, z, 50, "the blocker went as it was watched", func(f ensemble.Frame) bool { return f.FromServer })
 	}, suite.Smoke)
+}
+
+// blockerGoes gives the lock back while the first frame of a watch that at selects is held
+// back on its way, and counts the requests of the session whose turn it is then.
+func blockerGoes(t *testing.T, z *suite.Ground, rounds int, what string, at func(ensemble.Frame) bool) {
+	first, s := z.Dial(t), z.Counted(t)
+	p := z.UsedPath(t, s.Session)
+	m, own := zksync.NewMutex(first, p), zksync.NewMutex(s.Session, p)
+	for range rounds {
+		m.Lock()
+		s.Take(t)
+		stopped, on := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		s.Proxy.SetHook(func(f ensemble.Frame) ensemble.Action {
+			if at(f) && f.Op == "getData" {
+				once.Do(func() { close(stopped); <-on })
+			}
+			return ensemble.Pass
+		})
+		held := suite.Async(func() error { return own.LockContext(suite.Context(t)) })
+		suite.Receive(t, stopped)
+		suite.Must(t, m.UnlockContext(suite.Context(t)))
+		close(on)
+		suite.Must(t, suite.Receive(t, held))
+		s.Wants(t, what, suite.Ops{"create": 1, "getChildren2": 1, "getData": 2})
+		suite.Must(t, own.UnlockContext(suite.Context(t)))
+	}
 }
