@@ -275,6 +275,8 @@ var conversations = []struct {
 		st(wire.OpRemoveWatches, `@0 NoWatcher`, "/\xff\xe0\x80", 3),
 		st(wire.OpSetWatches, `@0`, int64(0), []string{}, []string{"/\xff"}, []string{}),
 		st(wire.OpRemoveWatches, `@0`, "/\xc3", 2),
+		st(opCreate, `@1 /text`, "/text", null, append(acl(31, "world", "anyone"), acl(1, "digest", "a\xc3:b")...), 0),
+		st(wire.OpGetACL, "@1 31:world:anyone 1:digest:a\ufffd:b {1 1 p1 v0.0.0 - 0b 0c}", "/text"),
 	}},
 	{"watcher types", []step{
 		st(wire.OpAddWatch, `@0 0`, "/", 0),

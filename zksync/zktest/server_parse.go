@@ -30,6 +30,7 @@ type request struct {
 func parseRequest(h wire.RequestHeader, body []byte) (request, error) {
 	d := wire.NewDecoder(body)
 	d.AllowNull = true // kazoo's empty strings are
+	d.Text = decoded
 	r := request{xid: h.Xid}
 	r.Op = h.Op
 	switch {
@@ -102,11 +103,11 @@ func (r *request) parse(d *wire.Decoder) {
 		r.Data = d.Buffer() // nil for a null path, which is a good one here
 		r.Path = decoded(string(r.Data))
 	case wire.OpGetEphemerals:
-		r.Path = textOf(d)
+		r.Path = d.String()
 	case wire.OpCreateSession:
 		d.Int32() // a timeout
 	case wire.OpSetACL:
-		r.Path, r.ACL, r.Version = textOf(d), d.ACLs(), d.Int32() // a null path is a bad one
+		r.Path, r.ACL, r.Version = d.String(), d.ACLs(), d.Int32() // a null path is a bad one
 	case wire.OpAuth:
 		r.kind, r.scheme, r.Data = d.Int32(), d.String(), d.Buffer()
 	case wire.OpSASL:
@@ -117,10 +118,10 @@ func (r *request) parse(d *wire.Decoder) {
 		r.joining, r.leaving, r.servers, r.config = d.Buffer(), d.Buffer(), d.Buffer(), d.Int64()
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		d.AllowNull = false
-		r.zxid, r.data1, r.exist, r.child = d.Int64(), textsOf(d), textsOf(d), textsOf(d)
+		r.zxid, r.data1, r.exist, r.child = d.Int64(), d.Strings(), d.Strings(), d.Strings()
 		d.AllowNull = true
 		if r.Op == wire.OpSetWatches2 {
-			r.persistent, r.recursive = textsOf(d), textsOf(d)
+			r.persistent, r.recursive = d.Strings(), d.Strings()
 		}
 	case wire.OpAddWatch, wire.OpCheckWatches:
 		r.Path, r.kind = pathOf(d), d.Int32()
@@ -138,7 +139,7 @@ func checkedPath(r *tree.Request, d *wire.Decoder) string {
 	if r.Part {
 		return pathOf(d)
 	}
-	return textOf(d)
+	return d.String()
 }
 
 // nullPath stands for a path that is null. No node has it, and nobody watches it.
@@ -147,19 +148,9 @@ const nullPath = "\x00"
 // pathOf reads a path that may not be null, as other strings may.
 func pathOf(d *wire.Decoder) string {
 	d.AllowNull = false
-	p := textOf(d)
+	p := d.String()
 	d.AllowNull = true
 	return p
-}
-
-func textOf(d *wire.Decoder) string { return decoded(d.String()) }
-
-func textsOf(d *wire.Decoder) []string {
-	list := d.Strings()
-	for i, s := range list {
-		list[i] = decoded(s)
-	}
-	return list
 }
 
 // known reports whether the server carries a request out. The rest are answered

@@ -21,6 +21,9 @@ type Decoder struct {
 	// Buffers may be null in any case.
 	AllowNull bool
 
+	// Text, if not nil, is applied to every string that is read.
+	Text func(string) string
+
 	buf []byte
 	off int
 	err error
@@ -103,7 +106,13 @@ func (d *Decoder) Buffer() []byte {
 }
 
 // String reads a length and that many bytes. The bytes need not be UTF-8.
-func (d *Decoder) String() string { return string(d.text()) }
+func (d *Decoder) String() string {
+	s := string(d.text())
+	if d.Text != nil {
+		s = d.Text(s)
+	}
+	return s
+}
 
 // text is String without the copy.
 func (d *Decoder) text() []byte {
