@@ -123,16 +123,10 @@ func (p *published) check() {
 	_, err := l.t.Conn.Await(l.t.Conn.Life())
 	l.mu.Lock()
 	now, changes := p.served, p.changes
-	// A write that finds a node gone ends this holder, if there is one: its entry does
-	// not stand in line again. The entry of a waiting call may do so at any time.
-	h := t.holder
 	l.mu.Unlock()
 	again := time.Duration(0)
 	if err == nil {
-		again, err = p.write(now, h)
-	}
-	if h != nil && gone(err) {
-		l.lose(h, err)
+		again, err = p.write(now)
 	}
 	l.mu.Lock()
 	defer l.finish()
@@ -174,7 +168,7 @@ func (p *published) checkAgain(changes int, again time.Duration, err error) {
 
 // write writes the name of the call that the nodes serve. If the call is too new to be
 // named, write removes the old name, and returns the time after which to check again.
-func (p *published) write(now served, h *Holder) (again time.Duration, err error) {
+func (p *published) write(now served) (again time.Duration, err error) {
 	obs := p.l.t.Observer
 	name := obs.Says(now.name)
 	said, stands := p.t.e.Said()
@@ -188,35 +182,53 @@ func (p *published) write(now served, h *Holder) (again time.Duration, err error
 	}
 	// Nothing is handed over from here until the new watch is set: the event of this
 	// write would hide another one.
-	watched, shrunk, err := p.unwatch(h)
+	w, err := p.unwatch()
 	if err != nil {
 		return 0, err
 	}
-	defer p.wrote()
-	if err := p.t.e.Publish(name); err != nil {
-		return 0, err
+	err = p.rewrite(w, name)
+	// The entry of a holder does not stand in line again. That of a waiting call may do
+	// so at any time.
+	if w.holder != nil && gone(err) {
+		p.l.lose(w.holder, err)
 	}
-	return again, p.watchAgain(h, watched, shrunk)
+	return again, err
+}
+
+// rewrite writes data to the nodes, and ends the write.
+func (p *published) rewrite(w writing, data []byte) error {
+	defer p.wrote()
+	if err := p.t.e.Publish(data); err != nil {
+		return err
+	}
+	return p.watchAgain(w)
+}
+
+// writing is what a write has found when it began.
+type writing struct {
+	holder  *Holder     // of the ticket; nil: none
+	watched queue.Lease // its watches, which the write uses up
+	shrunk  int         // the number of times that a part of the ticket was given back
 }
 
 // errUnsettled reports that the nodes must not be written to at present.
 var errUnsettled = errors.New("the ticket is being renewed, or waits")
 
-// unwatch begins a write. It removes the watches from the lease of a holder's ticket, and
-// returns them and the number of times that a part of the ticket was given back.
-func (p *published) unwatch(h *Holder) (watched queue.Lease, shrunk int, err error) {
+// unwatch begins a write. It removes the watches from the lease of a ticket that has a
+// holder or lingers.
+func (p *published) unwatch() (w writing, err error) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	if p.unsettled() {
-		return watched, 0, errUnsettled
+		return w, errUnsettled
 	}
 	p.written = make(chan struct{})
-	if h == nil && p.l.line.resting != p.t {
-		return watched, 0, nil
+	w.holder, w.shrunk = p.t.holder, p.t.shrunk
+	if w.holder != nil || p.l.line.resting == p.t {
+		w.watched = p.t.lease
+		p.t.lease = p.t.lease.With(queue.Lease{})
 	}
-	watched = p.t.lease
-	p.t.lease = p.t.lease.With(queue.Lease{})
-	return watched, p.t.shrunk, nil
+	return w, nil
 }
 
 // wrote ends a write.
@@ -250,13 +262,13 @@ func (p *published) awaitWritten(ctx context.Context) {
 // does not exist. After any other failure the next hand-over sets the watch. If a part
 // of the ticket was given back since unwatch, the ticket gets no watch: the new one may
 // be on a node that is about to be replaced, whose end is no loss.
-func (p *published) watchAgain(h *Holder, watched queue.Lease, shrunk int) error {
-	if watched.Own() == nil {
+func (p *published) watchAgain(w writing) error {
+	if w.watched.Own() == nil {
 		return nil
 	}
 	l, t := p.l, p.t
-	for _, w := range watched.Watches() {
-		l.t.Conn.Spend(w)
+	for _, spent := range w.watched.Watches() {
+		l.t.Conn.Spend(spent)
 	}
 	lease, err := t.e.Watched()
 	if errors.Is(err, zk.ErrNoNode) {
@@ -266,7 +278,7 @@ func (p *published) watchAgain(h *Holder, watched queue.Lease, shrunk int) error
 		return nil
 	}
 	l.mu.Lock()
-	if t.holder == h && t.lease.Own() == nil && t.shrunk == shrunk {
+	if t.holder == w.holder && t.lease.Own() == nil && t.shrunk == w.shrunk {
 		t.lease = t.lease.With(lease)
 	}
 	t.asked = t.asked || lease.Asked()
