@@ -89,7 +89,12 @@ func (t *Team) prepare(load Workload, base string) error {
 		return nil
 	}
 	c := s.client()
-	if err := MakeNode(c, base); err != nil || load.Paths != Own {
+	if err := MakeNode(c, base); err != nil || load.Paths == Shared {
+		return err
+	}
+	// The servers may delete a container while it is empty. zk.Lock makes its path again
+	// level by level, and fails if a level goes meanwhile.
+	if err := keep(c, base); err != nil || load.Paths != Own {
 		return err
 	}
 	for n := range load.Sessions * load.Goroutines {
@@ -98,14 +103,19 @@ func (t *Team) prepare(load Workload, base string) error {
 			return err
 		}
 		if t.Kind != Floor {
-			continue
+			continue // locks make it again
 		}
-		// The servers may delete a container while it is empty. Locks make it again.
-		if _, err := c.Create(path+"/keep", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		if err := keep(c, path); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keep makes a child that keeps a container until the session ends.
+func keep(c *zk.Conn, path string) error {
+	_, err := c.Create(path+"/keep", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	return err
 }
 
 // MakeNode opens a session if there is none, and makes a node as [MakeNode] does. The
