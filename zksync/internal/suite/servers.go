@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zklocker/go-zksync/zksync/zktest"
 	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
 )
@@ -34,10 +36,11 @@ func stopEmbedded() {
 }
 
 var real struct {
-	once sync.Once
-	e    *ensemble.Ensemble
-	err  error
-	dir  string
+	once  sync.Once
+	e     *ensemble.Ensemble
+	err   error
+	dir   string
+	sleep func() // undoes keepAwake
 }
 
 // StartReal starts the real server that the tests of a package share.
@@ -47,11 +50,44 @@ func StartReal() error {
 		if real.err == nil {
 			real.e, real.err = ensemble.New(real.dir, 1, ensemble.WithTick(Tick))
 		}
+		if real.err == nil {
+			real.sleep, real.err = keepAwake(real.e.Addr(0))
+		}
 	})
 	return real.err
 }
 
+// keepAwake has a session read from a server every 20 ms, until stop is called.
+//
+// A server may leave a write undone until the next request of any client comes
+// (ZOOKEEPER-4537, in ZooKeeper 3.8.0). A test that counts requests may be the only
+// client, and its next request be a probe after 10 s.
+func keepAwake(addr string) (stop func(), err error) {
+	c, _, err := zk.Connect([]string{addr}, time.Minute, zk.WithLogger(Mute{}), zk.WithLogInfo(false))
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				_, _, _ = c.Exists("/")
+			}
+		}
+	})
+	return func() { close(done); wg.Wait(); c.Close() }, nil
+}
+
 func stopReal() {
+	if real.sleep != nil {
+		real.sleep()
+	}
 	if real.e != nil {
 		real.e.Close()
 	}
