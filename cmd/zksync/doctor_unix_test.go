@@ -293,8 +293,11 @@ func TestDoctorEnsemble(t *testing.T) {
 		t.Errorf("%d leaders, %+v, %+v", leaders, r.Ensemble, r.Session)
 	}
 	r = reported(t, newDoctorOn(t, e.Addr(0), "--session-timeout", "5s"), 0)
-	if notes := len(slices.DeleteFunc(r.Findings, func(f doctor.Finding) bool { return f.Level != doctor.Note })); notes != 2 { // one of three servers, and under three ticks
-		t.Errorf("%d notes: %+v", notes, r.Findings)
+	notes := slices.DeleteFunc(r.Findings, func(f doctor.Finding) bool {
+		return f.Level != doctor.Note || strings.Contains(f.Text, "ZOOKEEPER-4537") // some versions have that
+	})
+	if len(notes) != 2 { // one of three servers, and under three ticks
+		t.Errorf("notes: %+v", notes)
 	}
 	if err := e.Pause(2); err != nil {
 		t.Fatal(err)

@@ -150,10 +150,13 @@ func (r *Report) trees() (list []Finding) {
 
 // versions judges what ZooKeeper runs.
 func (r *Report) versions() (list []Finding) {
-	var seen []string
+	var seen, stalling []string
 	for _, s := range r.serving() {
 		if s.Version == "" {
 			continue
+		}
+		if s.mayStall() {
+			stalling = append(stalling, s.Address)
 		}
 		if !slices.Contains(seen, s.Version) {
 			seen = append(seen, s.Version)
@@ -171,7 +174,20 @@ func (r *Report) versions() (list []Finding) {
 	case len(seen) > 1:
 		list = append(list, Finding{Note, "version", "", "the servers run different versions: " + strings.Join(seen, ", "), "finish the upgrade"})
 	}
+	if len(stalling) > 0 {
+		list = append(list, Finding{Note, "version", strings.Join(stalling, ","), "a write may wait for the server's next request (ZOOKEEPER-4537): with few clients, a lock may take seconds",
+			"upgrade to ZooKeeper 3.8.1 or later"})
+	}
 	return list
+}
+
+// mayStall reports whether the server has the race of ZOOKEEPER-4537. A standalone server
+// has not.
+func (s *Server) mayStall() bool {
+	var major, minor, patch int
+	_, _ = fmt.Sscanf(s.Version, "%d.%d.%d", &major, &minor, &patch)
+	fixed, ok := map[int]int{6: 4, 7: 2, 8: 1}[minor]
+	return ok && major == 3 && patch < fixed && (s.Role == "leader" || s.Role == "follower")
 }
 
 // words judges what can be asked without a session.

@@ -88,6 +88,16 @@ func TestJudgeFaults(t *testing.T) {
 		{"standalone", func(r *Report) { r.Servers[1].Role = "standalone" }, []string{"problem ensemble|1 are standalone|zoo.cfg"}},
 		{"two leaders", func(r *Report) { r.Servers[0].Role = "leader" }, []string{"problem ensemble|2 lead|zoo.cfg"}},
 		{"versions differ", func(r *Report) { r.Servers[1].Version = "3.8.4" }, []string{"note version|3.8.4, 3.9.3|upgrade"}},
+		{"writes may stall", func(r *Report) {
+			for i, version := range []string{"3.8.0", "3.7.1", "3.6.3"} {
+				r.Servers[i].Version = version
+			}
+		}, []string{"note version|3.6.3, 3.7.1, 3.8.0|finish", "note version|zk1:2181,zk2:2181,zk3:2181 a write may wait|3.8.1 or later"}},
+		{"writes don't stall", func(r *Report) {
+			for i, version := range []string{"3.8.1", "3.7.2", "3.6.4"} {
+				r.Servers[i].Version = version
+			}
+		}, []string{"note version|3.6.4, 3.7.2, 3.8.1|finish"}},
 		{"old", func(r *Report) {
 			for _, s := range r.Servers {
 				s.Version = "3.4.14"
