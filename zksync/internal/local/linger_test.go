@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,8 +26,9 @@ func (program) Limits(string, int64, int64)     {}
 func (program) Later(f func())                  { f() }
 func (program) Running(int)                     {}
 
-// kept returns a lock that lingers in a session of its own, and what takes it again.
-func kept(t *testing.T, timeout time.Duration) (*Lock, *Quick) {
+// kept returns a lock that lingers in a session of its own, after a call by somebody, and
+// what takes it again.
+func kept(t *testing.T, timeout time.Duration, observer Observer, by Name) (*Lock, *Quick) {
 	t.Helper()
 	server := zktest.Run(t, zktest.WithTick(timeout/2), zktest.WithSessionLimits(timeout/2, time.Minute))
 	c, err := conn.Dial(t.Context(), conn.Config{Servers: []string{server.Addr()}, Timeout: timeout,
@@ -36,19 +38,11 @@ func kept(t *testing.T, timeout time.Duration) (*Lock, *Quick) {
 	}
 	t.Cleanup(func() { c.Close(context.Background()) })
 	table := NewTable()
-	table.Config = Config{Conn: c, Observer: program{}, Writes: func([]zk.ACL) bool { return true }, During: context.WithCancel}
+	table.Config = Config{Conn: c, Observer: observer, Writes: func([]zk.ACL) bool { return true }, During: context.WithCancel}
 	q := &Quick{Kind: Exclusive, Terms: &Terms{ACL: zk.WorldACL(zk.PermAll)}, Handoff: 1000, Linger: time.Hour}
 	l := table.Enter("/l", "/l")
 	t.Cleanup(l.Leave)
-	call := &Call{Want: Want{Kind: q.Kind, Handoff: q.Handoff, Linger: q.Linger}, Caller: silent{}, Ctx: t.Context(), Terms: q.Terms}
-	if err := l.Acquire(call); err != nil {
-		t.Fatal(err)
-	}
-	b, err := l.Unlock(false, "", Name{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Run(conn.Wait)
+	once(t, l, q, by)
 	for end := time.Now().Add(time.Minute); !l.Take(q); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the lock does not linger")
@@ -60,11 +54,25 @@ func kept(t *testing.T, timeout time.Duration) (*Lock, *Quick) {
 	return l, q
 }
 
+// once has a call take the lock, and gives it back.
+func once(t *testing.T, l *Lock, q *Quick, by Name) {
+	t.Helper()
+	call := &Call{Want: Want{Kind: q.Kind, Handoff: q.Handoff, Linger: q.Linger}, Caller: silent{}, Ctx: t.Context(), Terms: q.Terms, Name: by}
+	if err := l.Acquire(call); err != nil {
+		t.Fatal(err)
+	}
+	b, err := l.Unlock(false, "", Name{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Run(conn.Wait)
+}
+
 // A process that was stopped while Take waited for the mutex does not take a lock whose
 // session may be over: the quorum has not answered for half the session timeout.
 func TestTakeComparesTheClockLast(t *testing.T) {
 	const timeout = 2 * time.Second
-	l, q := kept(t, timeout)
+	l, q := kept(t, timeout, program{}, Name{})
 	l.mu.Lock()
 	taken := make(chan bool)
 	go func() { taken <- l.Take(q) }()
@@ -78,7 +86,7 @@ func TestTakeComparesTheClockLast(t *testing.T) {
 // A watch that is answered late, when the lock lingers already, hides nobody who comes
 // for the lock.
 func TestLateWatchHidesNoNewcomer(t *testing.T) {
-	l, _ := kept(t, time.Minute)
+	l, _ := kept(t, time.Minute, program{}, Name{})
 	resting := func() *Ticket {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -98,5 +106,58 @@ func TestLateWatchHidesNoNewcomer(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal("the lock still lingers, though somebody waits for it")
 		}
+	}
+}
+
+// namer is a program whose nodes have the owners' names. nameless is called before it says
+// for the first time that there is no owner.
+type namer struct {
+	program
+	once     sync.Once
+	nameless func()
+}
+
+func (n *namer) Says(by Name) []byte {
+	if by.Owner == "" {
+		n.once.Do(n.nameless)
+	}
+	return []byte(by.Owner)
+}
+
+// A call takes the lock that lingers when a write to the node begins. The lock stays in
+// line: the write does not use up a watch that the lock relies on.
+func TestTakenWhenAWriteBegins(t *testing.T) {
+	begins, taken := make(chan struct{}), make(chan struct{})
+	n := &namer{nameless: func() { close(begins); <-taken }}
+	l, q := kept(t, time.Minute, n, Name{OwnerID: "1", Owner: "a"})
+	l.mu.Lock()
+	ticket := l.line.resting
+	l.mu.Unlock()
+	<-begins
+	if !l.Take(q) {
+		t.Error("the lock does not linger")
+	}
+	close(taken)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if said, _ := ticket.e.Said(); len(said) == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the node still has the name")
+		}
+	}
+	ticket.pub.awaitWritten(t.Context())
+	if !l.Give(false, false) { // it takes a request
+		b, err := l.Unlock(false, "", Name{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Run(conn.Wait)
+	}
+	once(t, l, q, Name{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.line.resting != ticket {
+		t.Error("the lock has left the line")
 	}
 }
