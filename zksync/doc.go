@@ -433,9 +433,9 @@
 // need no preparation. Lock paths are made as container nodes, which the servers
 // delete some time after the last lock node has gone.
 //
-// In an ensemble of ZooKeeper 3.6.0 to 3.8.0 a server may leave a write undone until
-// the next request of any client (ZOOKEEPER-4537). With few clients, a lock may then
-// take as long as T/6. ZooKeeper 3.8.1 and later do not have that fault.
+// In an ensemble of ZooKeeper 3.6.0 to 3.6.3, 3.7.0, 3.7.1 or 3.8.0 a server may leave a
+// request undone until the next one of any client comes (ZOOKEEPER-4537). With a single
+// client that is its next ping, after T/3 at most.
 //
 // # Authentication
 //

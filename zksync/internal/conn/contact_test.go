@@ -234,7 +234,7 @@ func TestProve(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		node := ephemeral(t, c, "/node")
-		time.Sleep(T)
+		time.Sleep(T + time.Second) // between two pings, which the client sends every T/3
 		if err := c.Prove(1, node); err != nil {
 			t.Errorf("Prove: %v", err)
 		}

@@ -133,12 +133,16 @@ func TestTakenWhenAWriteBegins(t *testing.T) {
 	l.mu.Lock()
 	ticket := l.line.resting
 	l.mu.Unlock()
-	<-begins
+	select {
+	case <-begins:
+	case <-time.After(time.Minute):
+		t.Fatal("the node is not written")
+	}
 	if !l.Take(q) {
 		t.Error("the lock does not linger")
 	}
 	close(taken)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if said, _ := ticket.e.Said(); len(said) == 0 {
 			break
 		}

@@ -187,7 +187,7 @@ func (s *Server) mayStall() bool {
 	var major, minor, patch int
 	_, _ = fmt.Sscanf(s.Version, "%d.%d.%d", &major, &minor, &patch)
 	fixed, ok := map[int]int{6: 4, 7: 2, 8: 1}[minor]
-	return ok && major == 3 && patch < fixed && (s.Role == "leader" || s.Role == "follower")
+	return ok && major == 3 && patch < fixed && slices.Contains([]string{"leader", "follower", "observer"}, s.Role)
 }
 
 // words judges what can be asked without a session.

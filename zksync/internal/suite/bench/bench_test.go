@@ -47,9 +47,6 @@ func BenchmarkLock(b *testing.B) {
 }
 
 func realServers(b *testing.B) []string {
-	if *servers == 1 {
-		return suite.Real(b).Servers
-	}
 	return ensemble.Run(b, *servers).Addrs()
 }
 
