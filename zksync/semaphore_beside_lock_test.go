@@ -114,7 +114,7 @@ func TestAWrongKindBehindDisturbsNobody(t *testing.T) {
 		}
 		held.Unlock()
 		suite.Must(t, suite.Receive(t, granted))
-		waits.Unlock()
+		suite.Must(t, waits.UnlockContext(t.Context())) // the node is gone
 		// Once it is free, the path may become a semaphore's.
 		suite.AtRest(t, wrong)
 		sem := zksync.NewSemaphore(wrong, p, 3)
