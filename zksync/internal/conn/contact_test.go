@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -249,10 +250,12 @@ func TestProve(t *testing.T) {
 			t.Errorf("answered after T/2: %v", err)
 		}
 		f.do(func() { f.script = func(*peer, wire.RequestHeader) act { return act{cut: true, silent: true} } })
-		go func() { time.Sleep(time.Second); f.cut() }()
+		var cut sync.WaitGroup
+		cut.Go(func() { time.Sleep(time.Second); f.cut() })
 		if err := c.Prove(1, node); err == nil || Classify(err) != Unknown {
 			t.Errorf("cut: %v", err)
 		}
+		cut.Wait()
 		f.do(func() { f.script = nil })
 	})
 }
