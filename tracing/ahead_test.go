@@ -6,13 +6,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/tracing"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -75,7 +75,7 @@ func (s *recorded) SetAttributes(list ...attribute.KeyValue) {
 // A call that waits tells who is ahead of it, also where its span can have no link.
 func TestTheCallAheadIsToldWithAndWithoutLinks(t *testing.T) {
 	for _, links := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			r := &recorder{links: links}
 			srv := zktest.Run(t)
 			mutex := func(identity string) *zksync.Mutex {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -79,7 +79,7 @@ func TestManyHoldsFarAway(t *testing.T) {
 
 // A connection that answers nothing is given up all the same.
 func TestManyHoldsAndASilentServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		one, other := srv.AddMember(), srv.AddMember()
 		dial, servers := members(one, other)

@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
@@ -94,7 +94,7 @@ func TestProgramClosesItsClient(t *testing.T) {
 		"Silent":         func(srv *zktest.Server) { time.Sleep(time.Second); srv.Blackhole() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t)
 				if before == nil {
 					srv.Refuse()

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -38,7 +38,7 @@ func members(all ...*zktest.Member) (zk.Dialer, []string) {
 func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 	for _, asked := range []time.Duration{grantedTimeout, time.Minute, 10 * time.Minute, 24 * time.Hour} {
 		t.Run(asked.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t, zktest.WithSessionLimits(time.Second, grantedTimeout))
 				good, silent := srv.AddMember(), srv.AddMember()
 				dial, servers := members(good, silent)
@@ -97,7 +97,7 @@ func TestHoldSurvivesASilentServerWhateverWasAskedFor(t *testing.T) {
 func TestDialPassesSilentServers(t *testing.T) {
 	for _, asked := range []time.Duration{time.Second, grantedTimeout, time.Minute, 24 * time.Hour} {
 		t.Run(asked.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				srv := zktest.Run(t)
 				good, silent := srv.AddMember(), srv.AddMember()
 				dial, servers := members(silent, good, silent)
@@ -116,7 +116,7 @@ func TestDialPassesSilentServers(t *testing.T) {
 	// All are silent for a long time. The first one to recover is tried soon, and
 	// a slow one is reached.
 	t.Run("Recovered", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			srv := zktest.Run(t)
 			slow, silent := srv.AddMember(), srv.AddMember()
 			dial, servers := members(silent, slow)
@@ -164,7 +164,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		"Refused": func(m *zktest.Member) { m.Refuse() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				m := zktest.Run(t).AddMember()
 				dial, servers := members(m)
 				fault(m)
@@ -174,7 +174,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		})
 	}
 	t.Run("StuckDialer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			fails(t, []string{"10.0.0.1"}, late, suite.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
 				time.Sleep(time.Minute)
 				return nil, suite.ErrInjected

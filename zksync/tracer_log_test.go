@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -20,7 +20,7 @@ import (
 // waits and holds, and returns the log.
 func logged(t *testing.T, limits zksync.LogLimits, f func(t *testing.T, s *zksync.Session, first, second *zksync.Mutex)) string {
 	var log bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		dial := func(opts ...zksync.DialOption) *zksync.Session {
 			s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, append(opts, zksync.WithDialContext(srv.DialContext))...)
@@ -92,7 +92,7 @@ func TestLogTracer(t *testing.T) {
 // A wait for ZooKeeper itself is long as well, and nobody is ahead.
 func TestLogTracerWithoutContact(t *testing.T) {
 	var log bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		s, err := zksync.Dial(t.Context(), []string{"127.0.0.1"}, zksync.WithDialContext(srv.DialContext),
 			zksync.WithTracer(zksync.LogTracer(slog.New(slog.NewTextHandler(&log, nil)), zksync.LogLimits{Wait: 5 * time.Second})))
@@ -195,7 +195,7 @@ func TestLogTracerIsBoundedForOneLock(t *testing.T) {
 
 // Each lock has lines of its own.
 func TestLogTracerKeepsLocksApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		log := new(suite.Notes)
 		tr := zksync.LogTracer(slog.New(slog.NewTextHandler(log, nil)), zksync.LogLimits{Wait: time.Hour})
 		for range 20 {

@@ -13,7 +13,7 @@ import (
 
 // A bubble's clock goes on while a match waits and another request comes.
 func TestMatchThatSleeps(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := open(t, s), open(t, s)
 		s.DropRequest(func(zktest.Request) bool {
 			time.Sleep(time.Second)

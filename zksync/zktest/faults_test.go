@@ -16,7 +16,7 @@ import (
 // The faults of a server are those of all its members, the faults of a member its
 // own.
 func TestFaultsOfServerAndMember(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		first, second := s.Member(0), s.AddMember()
 		if s.Member(1) != second {
 			t.Error("Member(1) is not the member that was added")
@@ -56,7 +56,7 @@ func TestFaultsOfServerAndMember(t *testing.T) {
 
 // A blackhole replaces the one before it.
 func TestFaultsBlackholeDirections(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		for _, test := range []struct {
 			directions     []zktest.Direction
 			arrives, comes bool
@@ -89,7 +89,7 @@ func TestFaultsBlackholeDirections(t *testing.T) {
 }
 
 func TestFaultsDisconnect(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := open(t, s), open(t, s)
 		early, err := s.Dial("tcp", "", 0) // has no session
 		must(t, err)
@@ -123,7 +123,7 @@ func TestFaultsDisconnect(t *testing.T) {
 }
 
 func TestServerDialContext(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, err := s.DialContext(ctx, "tcp", "zk-1:2181")
 		must(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -23,7 +24,7 @@ func took(c *rawConn) time.Duration {
 
 // Each link has its own faults, and those of its member.
 func TestLinkDelay(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		slow, fast := s.AddLink(), s.AddLink()
 		a, b, c := open(t, slow), open(t, fast), open(t, s)
 		slow.Delay(30 * time.Millisecond)
@@ -47,7 +48,7 @@ func TestLinkDelay(t *testing.T) {
 }
 
 func TestLinkIsCutOff(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		member := s.AddMember()
 		link, other := member.AddLink(), member.AddLink()
 		a, b := open(t, link), open(t, other)
@@ -102,7 +103,7 @@ func TestLinkIsCutOff(t *testing.T) {
 
 // A lost frame ends its connection: what was sent before it arrives.
 func TestLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		link := s.AddLink()
 		c := open(t, link)
 		link.Delay(time.Second)
@@ -132,7 +133,7 @@ func TestLoss(t *testing.T) {
 // As many connections end as the probability says, and which ones is fixed by the seed.
 func TestLossIsRandom(t *testing.T) {
 	frames := func(seed uint64) (sent []int) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := zktest.Run(t, zktest.WithSeed(seed))
 			s.Loss(0.05)
 			for range 100 {
@@ -163,7 +164,7 @@ func TestLossIsRandom(t *testing.T) {
 
 // A client with a bad line loses connections, and not its session.
 func TestLossOfAClient(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		link := s.AddLink()
 		conn, log := client(t, link.Dial, 10*time.Second)
 		create(t, conn, "/e", zk.FlagEphemeral)
@@ -188,7 +189,7 @@ func TestHeardWhileARequestWaits(t *testing.T) {
 		"member": func(s *zktest.Server, _ *zktest.Link) { s.Blackhole(zktest.ToServer) },
 		"link":   func(_ *zktest.Server, l *zktest.Link) { l.Blackhole(zktest.ToServer) },
 	} {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			followers, link := []*zktest.Member{s.AddMember(), s.AddMember()}, s.AddLink()
 			c := open(t, link)
 			for _, m := range followers {

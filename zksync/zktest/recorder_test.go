@@ -24,7 +24,7 @@ func lines(r *zktest.Recorder) string {
 }
 
 func TestRecorder(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		before := open(t, s)
 		before.create("/unseen", 0)
 		rec := s.Record()
@@ -78,7 +78,7 @@ create /moved lost
 }
 
 func TestRecorderAwait(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		rec, c := s.Record(), open(t, s)
 		c.create("/a", 0)
 		if r, err := rec.Await(t.Context(), is2("create")); err != nil || r.String() != "create /a OK" {
@@ -120,7 +120,7 @@ func is2(op string) func(zktest.Record) bool {
 
 // A request that a fault holds up has come, and is not carried out.
 func TestRecorderAwaitArrival(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		rec, c := s.Record(), open(t, s)
 		s.CutFromLeader()
 		c.send(opCreate, crt("/a", 0)...)
@@ -150,7 +150,7 @@ func TestRecorderAwaitArrival(t *testing.T) {
 }
 
 func TestRecorderEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		stopped, closed, c := s.Record(), s.Record(), open(t, s)
 		wait := func(r *zktest.Recorder) chan error {
 			ended := make(chan error, 1)
@@ -183,7 +183,7 @@ func TestRecorderEnds(t *testing.T) {
 
 // The memory of a recorder has a bound.
 func TestRecorderForgets(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		rec, c := s.Record(), open(t, s)
 		for range 10_004 {
 			c.do(wire.OpCheck, "/x", 0)
@@ -207,7 +207,7 @@ func TestRecorderForgets(t *testing.T) {
 
 // Who waits and falls too far behind gets an error, and does not wait for what is gone.
 func TestRecorderTooFast(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		rec, c := s.Record(), open(t, s)
 		_, err := rec.Await(t.Context(), func(zktest.Record) bool {
 			for range 10_004 {
@@ -223,7 +223,7 @@ func TestRecorderTooFast(t *testing.T) {
 
 // Reset while somebody waits: what it forgets is not missed.
 func TestRecorderResetWhileWaiting(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		rec, c := s.Record(), open(t, s)
 		first := true
 		r, err := rec.Await(t.Context(), func(r zktest.Record) bool {
@@ -281,7 +281,7 @@ func TestRecorderAwaitEndsAmongRequests(t *testing.T) {
 
 // What is carried out after Stop gets its result, and nothing else is recorded.
 func TestRecorderStopKeepsWhatCame(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		s.CutFromLeader()
 		rec := s.Record()
@@ -302,7 +302,7 @@ func TestRecorderStopKeepsWhatCame(t *testing.T) {
 
 // What is forgotten before Await begins is not waited for, and no error.
 func TestRecorderForgottenBeforeAwait(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		rec, c := s.Record(), open(t, s)
 		for range 10_004 {
 			c.do(wire.OpExists, "/", false)

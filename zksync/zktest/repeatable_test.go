@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -66,7 +66,7 @@ func (tr *transcript) read(name string, c *rawConn, until int32) {
 // and a session that expires, and returns all that the clients hear of it.
 func conversation(t *testing.T, seed uint64) string {
 	tr := new(transcript)
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t, zktest.WithSeed(seed))
 		tr.start = time.Now()
 		links := []*zktest.Link{s.AddLink(), s.AddMember().AddLink(), s.AddMember().AddLink()}
@@ -119,7 +119,7 @@ func conversation(t *testing.T, seed uint64) string {
 // A client that a program would use gets the same ids as well.
 func TestClientsIDsAreRepeatable(t *testing.T) {
 	run := func() (ids string) {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			for range 3 {
 				conn, _ := client(t, s.Dial, 6*time.Second)
 				create(t, conn, fmt.Sprintf("/%x", conn.SessionID()), zk.FlagEphemeral)
@@ -138,7 +138,7 @@ func TestClientsIDsAreRepeatable(t *testing.T) {
 // What one session or connection draws does not depend on what others have drawn before.
 func TestChancesAreTheirOwn(t *testing.T) {
 	run := func(busy bool) (drawn string) {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			other, link := open(t, s), s.AddLink()
 			if busy {
 				other.create("/e", eph)

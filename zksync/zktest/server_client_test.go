@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -58,7 +59,7 @@ func (l *eventLog) saw(st zk.State) bool {
 
 // An idle client keeps its session for an hour, which takes no time.
 func TestServerPings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
 		conn, log := client(t, s.Dial, 6*time.Second)
 		id := conn.SessionID()
@@ -74,7 +75,7 @@ func TestServerPings(t *testing.T) {
 
 // A session that is silent ends between its timeout and a tick more.
 func TestServerExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t, zktest.WithTick(time.Second))
 		conn, log := client(t, s.Dial, 6*time.Second)
 		other := open(t, s)
@@ -100,7 +101,7 @@ func TestServerExpires(t *testing.T) {
 }
 
 func TestServerExpireByHand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
 		conn, log := client(t, s.Dial, 6*time.Second)
 		watcher, _ := client(t, s.Dial, 6*time.Second)
@@ -123,7 +124,7 @@ func TestServerExpireByHand(t *testing.T) {
 
 // A client's watches come back with it.
 func TestServerReconnect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
 		conn, log := client(t, s.Dial, 6*time.Second)
 		other, _ := client(t, s.Dial, 6*time.Second)

@@ -264,7 +264,7 @@ func TestSuperUser(t *testing.T) {
 // What a new configuration means for the members and their clients, as three real
 // servers and one that joined them did it.
 func TestReconfigMembers(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server) {
+	inBubble(t, func(t *testing.T, _ *zktest.Server) {
 		s := zktest.Run(t, zktest.WithReconfig(), zktest.WithSuperDigest(superDigest))
 		s.AddMember()
 		s.AddMember()
@@ -327,7 +327,7 @@ func TestReconfigMembers(t *testing.T) {
 
 // go-zookeeper's calls, with a watch.
 func TestReconfigByClient(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server) {
+	inBubble(t, func(t *testing.T, _ *zktest.Server) {
 		s := zktest.Run(t, zktest.WithReconfig(), zktest.WithSuperDigest(superDigest))
 		s.AddMember().LagUntilSync()
 		s.AddMember()
@@ -364,7 +364,7 @@ func TestReconfigByClient(t *testing.T) {
 // The configuration has the members that were added before the first transaction, also
 // before the first one after Reset. A later one has to join.
 func TestAddMemberToTheConfiguration(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server) {
+	inBubble(t, func(t *testing.T, _ *zktest.Server) {
 		s := zktest.Run(t, zktest.WithReconfig())
 		for i, want := range []int{2, 4} { // each round adds two
 			s.AddMember()
@@ -386,7 +386,7 @@ func TestAddMemberToTheConfiguration(t *testing.T) {
 
 // After Reset the configuration and the leader are as at first.
 func TestResetOfTheEnsemble(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server) {
+	inBubble(t, func(t *testing.T, _ *zktest.Server) {
 		s := zktest.Run(t, zktest.WithReconfig(), zktest.WithSuperDigest(superDigest))
 		s.AddMember()
 		s.AddMember()

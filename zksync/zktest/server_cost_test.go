@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -40,7 +41,7 @@ func TestServerEndOfSessionIsConstant(t *testing.T) {
 	for name, end := range ways {
 		t.Run(name, func(t *testing.T) {
 			cost := func(sessions int) (bytes uint64) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					s := zktest.Run(t, zktest.WithTick(time.Millisecond), zktest.WithSessionLimits(0, time.Hour))
 					conns := make([]*rawConn, sessions)
 					for i := range conns {
@@ -77,7 +78,7 @@ func TestServerEndOfSessionIsConstant(t *testing.T) {
 // Each session ends at its own tick, whoever is heard and whatever timeout a client
 // comes back with.
 func TestServerSessionsEndOnTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const tick = 100 * time.Millisecond
 		s := zktest.Run(t, zktest.WithTick(tick), zktest.WithSessionLimits(0, time.Hour))
 		rnd, start := rand.New(rand.NewPCG(7, 0)), time.Now()
@@ -133,7 +134,7 @@ func TestServerSessionsEndOnTime(t *testing.T) {
 // A session that moved to another member and back has left a connection at each stop.
 // All of them end with it.
 func TestServerEndClosesEachConnectionOfSession(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		other := s.AddMember()
 		first := open(t, s)
 		second := rawDial(t, other.Dial, "")

@@ -10,7 +10,7 @@ import (
 // The counts of a session outlive it until 1,000 others have ended after it. What comes
 // of it then is in the counts of all.
 func TestServerCountsOfEndedSessions(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		other := s.AddMember()
 		c := open(t, other)
 		c.create("/a", 0)

@@ -11,13 +11,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
-// bubble runs a test in virtual time.
-func bubble(t *testing.T, f func(t *testing.T, s *zktest.Server)) {
-	synctest.Test(t, func(t *testing.T) { f(t, zktest.Run(t)) })
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, f func(t *testing.T, s *zktest.Server)) {
+	bubble.Test(t, func(t *testing.T) { f(t, zktest.Run(t)) })
 }
 
 func is(op string) func(zktest.Request) bool {
@@ -25,7 +26,7 @@ func is(op string) func(zktest.Request) bool {
 }
 
 func TestServerDropReply(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		conn, _ := client(t, s.Dial, 6*time.Second)
 		s.DropReply(func(r zktest.Request) bool { return r.Op == "create" && strings.HasPrefix(r.Paths[0], "/lost") })
 		create(t, conn, "/kept", 0)
@@ -42,7 +43,7 @@ func TestServerDropReply(t *testing.T) {
 
 // The events that a request whose answer is lost has set off are lost, too.
 func TestServerDropReplyTellsNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		c.create("/a", 0)
 		c.ok(wire.OpGetData, "/a", true)
@@ -58,7 +59,7 @@ func TestServerDropReplyTellsNothing(t *testing.T) {
 }
 
 func TestServerDropRequest(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		s.DropRequest(is("create"))
 		zxid := s.Zxid()
@@ -72,7 +73,7 @@ func TestServerDropRequest(t *testing.T) {
 }
 
 func TestServerBlackhole(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := open(t, s), open(t, s)
 		got := make(chan reply, 1)
 		ask := func(op wire.Op, parts ...any) {
@@ -121,7 +122,7 @@ func TestServerBlackhole(t *testing.T) {
 }
 
 func TestServerDelay(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		took := func() time.Duration {
 			start := time.Now()
@@ -159,7 +160,7 @@ func TestServerDelay(t *testing.T) {
 }
 
 func TestServerRefuse(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c, member := open(t, s), s.AddMember()
 		s.Refuse()
 		if _, err := s.Dial("tcp", "", time.Second); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -174,7 +175,7 @@ func TestServerRefuse(t *testing.T) {
 }
 
 func TestServerRestart(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		conn, log := client(t, s.Dial, 6*time.Second)
 		create(t, conn, "/e", zk.FlagEphemeral)
 		id, zxid := conn.SessionID(), s.Zxid()
@@ -195,7 +196,7 @@ func TestServerRestart(t *testing.T) {
 }
 
 func TestServerSetSequence(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		c.create("/s", 0)
 		if err := s.SetSequence("/none", 1); err == nil {
@@ -240,7 +241,7 @@ func TestDisconnectEndsWhatLeaves(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, s *zktest.Server) {
+			inBubble(t, func(t *testing.T, s *zktest.Server) {
 				s.AddMember()
 				link := s.AddLink()
 				c := open(t, link)
@@ -263,7 +264,7 @@ func TestDisconnectEndsWhatLeaves(t *testing.T) {
 // While nothing passes to the server, it learns of the end of a connection only when it
 // sends something there.
 func TestBlackholeAndAClosedConnection(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		c.do(wire.OpExists, "/a", true)
 		s.Blackhole(zktest.ToServer)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/internal/znode"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -38,7 +39,7 @@ func FuzzServerInput(f *testing.F) {
 	f.Add(saslInput(f, saslResponse{user: "bob", password: "bobs", more: ",nonce-count=x"}), uint8(7))
 	f.Fuzz(func(t *testing.T, in []byte, piece uint8) {
 		// In virtual time whoever waits for ever is found at once.
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := zktest.Run(t, zktest.WithFourLetterWords("*"), zktest.WithSASLUsers(saslUsers))
 			other := open(t, s)
 			nc, err := s.Dial("tcp", "", 0)
@@ -231,7 +232,7 @@ func FuzzServerPath(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := zktest.Run(t)
 			c := open(t, s)
 			at := 1

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -15,7 +15,7 @@ import (
 // Everything at once, through several members: nothing hangs, and in the end the
 // tree is whole and nobody's nodes are left.
 func TestServerConcurrentSafe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
 		members := []*zktest.Member{s.AddMember(), s.AddMember(), s.AddMember()}
 		setup := open(t, s)

@@ -14,7 +14,7 @@ import (
 func supportedMajorities(t *testing.T) [][]string {
 	rows := [][]string{{"members", "of them may be cut off", "in ZooKeeper"}}
 	for n := 1; n <= 6; n++ {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			for range n - 1 {
 				s.AddMember()
 			}
@@ -34,7 +34,7 @@ func supportedMajorities(t *testing.T) [][]string {
 
 // Half of an ensemble makes no transactions, as four real servers did it.
 func TestHalfIsNoMajority(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		followers := []*zktest.Member{s.AddMember(), s.AddMember(), s.AddMember()}
 		c := open(t, s)
 		followers[0].CutFromLeader()

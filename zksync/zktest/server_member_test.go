@@ -9,7 +9,7 @@ import (
 )
 
 func TestServerLagUntilSync(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		member := s.AddMember()
 		c, writer := open(t, member), open(t, s)
 		writer.create("/a", 0)
@@ -52,7 +52,7 @@ func TestServerLagUntilSync(t *testing.T) {
 }
 
 func TestServerCutFromLeader(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		member := s.AddMember()
 		c, other := open(t, member), open(t, s)
 		c.create("/e", eph)
@@ -86,7 +86,7 @@ func TestServerCutFromLeader(t *testing.T) {
 }
 
 func TestServerSessionMoves(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		member := s.AddMember()
 		old := open(t, member)
 		moved := rawDial(t, s.Dial, "")

@@ -48,7 +48,7 @@ func TestServerMemoryOfSessions(t *testing.T) {
 // The server takes 256 requests ahead of those that it carries out. A client that sends
 // more has to wait, and loses nothing.
 func TestServerReadsAhead(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		const requests = 2000
 		c := open(t, s)
 		frame := len(request(wire.OpSync, "/"))

@@ -252,7 +252,7 @@ func reached(t *testing.T, address string) {
 // In a bubble a port would stop the clock. The panic says what to do, and the server works
 // afterwards.
 func TestNoPortInABubble(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		for name, open := range map[string]func(){
 			"Server.Addr": func() { s.Addr() }, "Server.Listen": func() { _ = s.Listen("127.0.0.1:0") },
 			"Member.Addr": func() { s.AddMember().Addr() }, "Member.Listen": func() { _ = s.AddMember().Listen("127.0.0.1:0") },

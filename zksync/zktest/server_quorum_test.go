@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -34,7 +34,7 @@ type trio struct {
 // form on three real servers.
 func eachTrio(t *testing.T, f func(t *testing.T, q trio)) {
 	t.Run("memory", func(t *testing.T) {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			f(t, memoryTrio(s))
 		})
 	})
@@ -268,7 +268,7 @@ func TestQuorumCutOff(t *testing.T) {
 
 // A client of go-zookeeper sits through an hour without a quorum.
 func TestQuorumLostForAnHour(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		conn, log := client(t, s.Dial, 6*time.Second)
 		create(t, conn, "/e", zk.FlagEphemeral)
 		must(t, s.SetSequence("/", 7))
@@ -297,7 +297,7 @@ func TestQuorumLostForAnHour(t *testing.T) {
 // Nodes that are to go by themselves stay while there is no quorum.
 func TestQuorumLostReapsNothing(t *testing.T) {
 	for _, cut := range []bool{false, true} {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			c := open(t, s)
 			c.ok(wire.OpCreateTTL, append(crt("/t", 5), int64(1000))...)
 			lose, regain := s.LoseQuorum, s.RegainQuorum
@@ -320,7 +320,7 @@ func TestQuorumLostReapsNothing(t *testing.T) {
 
 // The old leader is cut off while another one is elected.
 func TestLeadBesideADeposedLeader(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		old, next := s.Member(0), s.AddMember()
 		s.AddMember()
 		c, other := open(t, old), open(t, next)
@@ -351,7 +351,7 @@ func TestLeadBesideADeposedLeader(t *testing.T) {
 
 // A session that has moved is noticed by whoever leads.
 func TestLeaderNoticesAMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
 		next := s.AddMember()
 		next.Lead()

@@ -14,7 +14,7 @@ import (
 // After Reset nothing is left of what was: no node, no count of sequential nodes, no
 // session, no watch, no fault. A client of before has lost its session.
 func TestServerReset(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		second := s.AddMember()
 		conn, log := client(t, s.Dial, 6*time.Second)
 		id := conn.SessionID()
@@ -76,7 +76,7 @@ func TestServerReset(t *testing.T) {
 
 // After Reset there is a quorum, and the first member leads.
 func TestServerResetElects(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		s.AddMember().Lead()
 		s.LoseQuorum()
 		s.Reset()

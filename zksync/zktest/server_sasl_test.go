@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -178,7 +178,7 @@ func saslInput(t testing.TB, response saslResponse) []byte {
 func TestSASLSeed(t *testing.T) {
 	seen := make(map[string]uint64)
 	for _, seed := range []uint64{1, 1, 2} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := zktest.Run(t, zktest.WithSeed(seed), zktest.WithSASLUsers(saslUsers))
 			s.AddMember()
 			first := open(t, s)
@@ -203,7 +203,7 @@ func TestSASLSeed(t *testing.T) {
 // TestSASLLog: a server logs that a client has failed, and nobody's password.
 func TestSASLLog(t *testing.T) {
 	var log strings.Builder
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		h := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
 		s := zktest.Run(t, zktest.WithSASLUsers(saslUsers), zktest.WithLogger(slog.New(h)))
 		open(t, s).authenticate(saslResponse{user: "bob", password: "bobs"})

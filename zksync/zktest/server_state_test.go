@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
 func TestServerState(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := open(t, s), open(t, s)
 		a.create("/p", 0)
 		a.create("/p/2", eph)
@@ -89,7 +89,7 @@ func TestServerSessionTimeouts(t *testing.T) {
 // The nodes of a session go in an order of their own, the same for a seed.
 func TestServerEphemeralOrder(t *testing.T) {
 	order := func(seed uint64) (events string) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s := zktest.Run(t, zktest.WithSeed(seed))
 			a, b := open(t, s), open(t, s)
 			for i := range 8 {
@@ -111,7 +111,7 @@ func TestServerEphemeralOrder(t *testing.T) {
 }
 
 func TestServerReaps(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		c.ok(wire.OpCreateContainer, "/never", null, open31, 4)
 		c.ok(wire.OpCreateContainer, "/used", null, open31, 4)
@@ -136,7 +136,7 @@ func TestServerReaps(t *testing.T) {
 
 // Two connections: each gets the event before it can read the change.
 func TestServerTellsOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := open(t, s), open(t, s)
 		a.create("/a", 0)
 		for range 50 {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/race"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
@@ -27,7 +27,7 @@ func anHour(t *testing.T, hold bool) {
 		n = 10
 	}
 	start := time.Now()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const hour = time.Hour
 		s := zktest.Run(t)
 		type idle struct {

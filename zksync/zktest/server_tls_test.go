@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -61,7 +62,7 @@ func (l *pipes) dial(string, string, time.Duration) (net.Conn, error) {
 // last word of TLS. In a bubble, who waits for that with the server's mutex stops the clock.
 func TestTLSIsClosedAtOnce(t *testing.T) {
 	config := tlsConfig(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := zktest.Run(t)
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
 		go func() { _ = s.Serve(tls.NewListener(l, config)) }()

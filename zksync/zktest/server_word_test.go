@@ -148,7 +148,7 @@ func TestWordsOfAStandaloneServer(t *testing.T) {
 
 // The words go through the same faults as requests, and tell of them.
 func TestWordsAndFaults(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		m := s.AddMember()
 		on := func(m *zktest.Member, word string) string {
 			t.Helper()

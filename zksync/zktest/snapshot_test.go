@@ -23,7 +23,7 @@ const snapshot = `/ "root" acl=world:anyone:cr
 
 // What a snapshot shows is what Load makes of it.
 func TestSnapshotLoads(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		must(t, s.Load("\n"+snapshot))
 		if got := s.Snapshot(); got != snapshot {
 			t.Fatalf("loaded\n%sof\n%s", got, snapshot)
@@ -44,7 +44,7 @@ func TestSnapshotLoads(t *testing.T) {
 
 // A snapshot shows what clients have made.
 func TestSnapshotOfClients(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		if got := s.Snapshot(); got != "" {
 			t.Errorf("an empty tree: %q", got)
 		}
@@ -69,7 +69,7 @@ func TestSnapshotOfClients(t *testing.T) {
 }
 
 func TestSnapshotMasks(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		must(t, s.Load("/q\n/r"))
 		must(t, s.SetSequence("/q", 995))
@@ -111,7 +111,7 @@ func TestSnapshotMasks(t *testing.T) {
 
 // A loaded ephemeral node goes as that of a program that has crashed.
 func TestLoadEphemerals(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		must(t, s.Load("/old ephemeral#7\n/older ephemeral#9"))
 		c := open(t, s)
 		c.ok(wire.OpExists, "/old", true)
@@ -135,7 +135,7 @@ func TestLoadEphemerals(t *testing.T) {
 
 // Load is a transaction: watchers hear of it, members that lag do not.
 func TestLoadIsATransaction(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		member := s.AddMember()
 		c, far := open(t, s), open(t, member)
 		c.ok(wire.OpGetChildren, "/", true)
@@ -161,7 +161,7 @@ func TestLoadIsATransaction(t *testing.T) {
 
 // After an error all is as before.
 func TestLoadErrors(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		must(t, s.Load("/there \"x\""))
 		before, zxid := s.Snapshot(), s.Zxid()
 		for text, want := range map[string]string{
@@ -207,7 +207,7 @@ func TestLoadErrors(t *testing.T) {
 
 // A loaded container and a loaded time to live end as others do.
 func TestLoadedNodesAreReaped(t *testing.T) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		must(t, s.Load("/c container\n/t ttl=90s\n/c/below"))
 		c := open(t, s)
 		c.ok(wire.OpDelete, "/c/below", -1)

@@ -113,7 +113,7 @@ var partResult = regexp.MustCompile(`\berror:(\w+)`)
 func resultsInConversations(t *testing.T) map[wire.Op]map[string]bool {
 	all := make(map[wire.Op]map[string]bool)
 	for _, cv := range conversations {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		inBubble(t, func(t *testing.T, s *zktest.Server) {
 			c := open(t, s)
 			for _, step := range cv.steps {
 				r, _ := c.do(step.op, step.parts...)
@@ -176,7 +176,7 @@ func inRandomConversations() map[wire.Op][]string {
 
 // isAnswered reports whether the server knows a request.
 func isAnswered(t *testing.T, op wire.Op) (known bool) {
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := open(t, s)
 		c.sendXid(math.MaxInt32, op)
 		r := c.recv()
@@ -209,7 +209,7 @@ func supportedSchemes(t *testing.T) [][]string {
 		{name: "sasl", id: "bob", proof: "bob", opts: []zktest.Option{zktest.WithSASLUsers(saslUsers)}, by: ", with `WithSASLUsers`"},
 		{name: "x509", id: "CN=bob", proof: "CN=bob"}, {name: "super", id: digestAB, proof: "a:b"},
 	} {
-		bubble(t, func(t *testing.T, _ *zktest.Server) {
+		inBubble(t, func(t *testing.T, _ *zktest.Server) {
 			s := zktest.Run(t, scheme.opts...)
 			answer := func(c *rawConn, op wire.Op, parts ...any) string {
 				switch r, _ := c.do(op, parts...); {

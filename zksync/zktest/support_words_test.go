@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -37,7 +37,7 @@ func supportedWords(t *testing.T) [][]string {
 // isWordAnswered reports whether a server with these options answers a word, by more than
 // that it is not in the whitelist.
 func isWordAnswered(t *testing.T, word string, opts ...zktest.Option) (answered bool) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := rawDial(t, zktest.Run(t, opts...).Dial, "")
 		c.write([]byte(word))
 		_ = c.nc.SetReadDeadline(time.Now().Add(time.Minute)) // fails if the end has come already

@@ -11,7 +11,7 @@ import (
 
 // A batch of more requests than may wait for their answers is sent, too.
 func TestBatchOfMoreThanMayWait(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		b := c.Batch()
@@ -39,7 +39,7 @@ func TestBatchOfMoreThanMayWait(t *testing.T) {
 
 // Batches that share a watch keep no slots while its request waits for one.
 func TestBatchesThatShareAWatch(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		f.do(func() {
@@ -77,7 +77,7 @@ func TestBatchesThatShareAWatch(t *testing.T) {
 
 // A transaction of no operations is sent like any other.
 func TestCheckOfNothing(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		c := newFake(T).open(t)
 		if gone, _, err := c.Check(); gone >= 0 || err != nil {
 			t.Errorf("%v, %v", gone, err)

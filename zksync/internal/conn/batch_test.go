@@ -15,7 +15,7 @@ import (
 // The requests of a batch leave in one write, in their order, and the answers reach their
 // calls.
 func TestBatch(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		f.do(func() { f.nodes["/q"] = &node{data: "parent", stat: wire.Stat{Czxid: 7}} })
@@ -69,7 +69,7 @@ func TestBatch(t *testing.T) {
 // A program's client makes the requests of a batch one after the other, and none after
 // one without an answer.
 func TestBatchOfAProgramsClient(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
 		if _, err := c.Await(t.Context()); err != nil {
@@ -115,7 +115,7 @@ func TestBatchOfAProgramsClient(t *testing.T) {
 // At most maxOutstanding requests wait for their answers. Send waits for its turn until
 // its ctx ends.
 func TestBatchWaitsForASlot(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		f.do(func() { f.script = func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpSync} } })

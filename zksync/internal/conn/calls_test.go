@@ -13,7 +13,7 @@ import (
 )
 
 func TestCalls(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		if c.Timeout() != T || !c.Ordered() || c.Logger() == nil {
@@ -71,7 +71,7 @@ func TestCalls(t *testing.T) {
 // If a session expires while a request waits in a program's client, the next session
 // runs that request. So its Ran names no session.
 func TestRanAcrossSessions(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
 		if _, err := c.Await(t.Context()); err != nil {
@@ -94,7 +94,7 @@ func TestRanAcrossSessions(t *testing.T) {
 // A request that is made without a connection is not sent, also not later.
 func TestNothingIsSentWithoutAConnection(t *testing.T) {
 	for name, lose := range map[string]func(*fake){"Cut": (*fake).cut, "Expired": (*fake).expire} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			c := f.open(t)
 			f.do(func() { f.refuse = errRefused })
@@ -119,7 +119,7 @@ func TestNothingIsSentWithoutAConnection(t *testing.T) {
 
 // Close ends all calls and waits, and later ones fail. Its ctx bounds it.
 func TestClose(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, err := Dial(t.Context(), f.config())
 		if err != nil {
@@ -162,7 +162,7 @@ func TestClose(t *testing.T) {
 			t.Error("dials after Close")
 		}
 	})
-	bubble(t, "Bounded", func(t *testing.T) {
+	inBubble(t, "Bounded", func(t *testing.T) {
 		f := newFake(T)
 		c, err := Dial(t.Context(), f.config())
 		if err != nil {
@@ -179,7 +179,7 @@ func TestClose(t *testing.T) {
 		f.end(c)
 		time.Sleep(5 * time.Second) // the client's own Close
 	})
-	bubble(t, "Disconnected", func(t *testing.T) {
+	inBubble(t, "Disconnected", func(t *testing.T) {
 		f := newFake(T)
 		c, err := Dial(t.Context(), f.config())
 		if err != nil {

@@ -6,23 +6,23 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
 // T is the session timeout in bubbles. The parts of it that matter are whole seconds.
 const T = 12 * time.Second
 
-// bubble runs a test in virtual time.
-func bubble(t *testing.T, name string, f func(t *testing.T)) {
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	t.Run(name, func(t *testing.T) { bubble.Test(t, f) })
 }
 
 func TestProbes(t *testing.T) {
-	bubble(t, "EverySixth", func(t *testing.T) {
+	inBubble(t, "EverySixth", func(t *testing.T) {
 		f := newFake(T)
 		c, l := guarded(t, f)
 		time.Sleep(T + T/12)
@@ -35,7 +35,7 @@ func TestProbes(t *testing.T) {
 			t.Error("Alive")
 		}
 	})
-	bubble(t, "NoneWithoutAGuard", func(t *testing.T) {
+	inBubble(t, "NoneWithoutAGuard", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
@@ -49,11 +49,11 @@ func TestProbes(t *testing.T) {
 		}
 	})
 	// A request of a program's client is smaller: its buffer may be.
-	bubble(t, "ManyNodesInParts", func(t *testing.T) {
+	inBubble(t, "ManyNodesInParts", func(t *testing.T) {
 		f := newFake(T)
 		manyNodesInParts(t, f, f.open(t), 1400, "300 KiB")
 	})
-	bubble(t, "ManyNodesInPartsByAProgramsClient", func(t *testing.T) {
+	inBubble(t, "ManyNodesInPartsByAProgramsClient", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
 		if _, err := c.Await(t.Context()); err != nil {
@@ -82,7 +82,7 @@ func manyNodesInParts(t *testing.T, f *fake, c *Conn, n int, size string) {
 // A probe that is not answered within T/6 ends the connection. The next probe
 // proves at once that the session lives, on the next connection.
 func TestUnansweredProbeMovesOn(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, l := guarded(t, f)
 		f.do(func() {
@@ -110,7 +110,7 @@ func TestUnansweredProbeMovesOn(t *testing.T) {
 
 // On a new connection a probe proves at once that the session lives.
 func TestReconnectIsProven(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		_, l := guarded(t, f)
 		time.Sleep(T/6 + T/24)
@@ -131,7 +131,7 @@ func TestLossOfContact(t *testing.T) {
 		// deposed leader accepts the connect request of a known session, too.
 		"PingsReadsAndConnects": func(_ *peer, h wire.RequestHeader) act { return act{silent: h.Op == wire.OpMulti} },
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			c, l := guarded(t, f)
 			time.Sleep(T/6 + T/100) // until one probe is answered
@@ -152,7 +152,7 @@ func TestLossOfContact(t *testing.T) {
 			f.do(func() { f.script = nil })
 		})
 	}
-	bubble(t, "CountedFromTheSending", func(t *testing.T) {
+	inBubble(t, "CountedFromTheSending", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
@@ -202,7 +202,7 @@ func TestQuarterTimeoutOfSilence(t *testing.T) {
 	const steps = 24
 	for _, refuse := range []bool{false, true} {
 		for i := range steps {
-			bubble(t, fmt.Sprintf("Refuse=%v/%d", refuse, i), func(t *testing.T) {
+			inBubble(t, fmt.Sprintf("Refuse=%v/%d", refuse, i), func(t *testing.T) {
 				f := newFake(T)
 				c, l := guarded(t, f)
 				time.Sleep(time.Duration(i) * T / 6 / steps)
@@ -231,7 +231,7 @@ func TestQuarterTimeoutOfSilence(t *testing.T) {
 }
 
 func TestProve(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		node := ephemeral(t, c, "/node")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 )
 
@@ -38,7 +39,7 @@ func TestFeed(t *testing.T) {
 		"Created":         {creationKey, same, nil, zk.EventNodeCreated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				table := newWatches()
 				w, _, _ := table.get(test.key)
 				before, missing := same, error(nil)
@@ -81,7 +82,7 @@ func TestFeedOfAChannel(t *testing.T) {
 		"Expired": {zk.EventNotWatching, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				table := newWatches()
 				f := &feed{watches: table, timeout: T, life: t.Context(), start: func(f func()) { go f() },
 					stat: func(string) (*zk.Stat, error) { t.Error("the node is read"); return nil, nil }}
@@ -128,7 +129,7 @@ func running() int {
 // adds neither channels nor goroutines.
 func TestForeignWatchesDoNotPileUp(t *testing.T) {
 	const paths, times = 20, 50
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		zc, c := foreign(t, f, nil)
 		if _, err := c.Await(t.Context()); err != nil {
@@ -216,7 +217,7 @@ func TestForeignWatchIsLookedAtAgain(t *testing.T) {
 		"Data":    {change: func(f *fake) { f.nodes["/node"].stat.Mzxid++ }, ends: true},
 		"Gone":    {change: func(f *fake) { delete(f.nodes, "/node") }, ends: true, deleted: true},
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f, _, w := inherits(t)
 			f.do(func() { test.change(f) })
 			time.Sleep(T/6 + time.Second)
@@ -236,7 +237,7 @@ func TestForeignWatchIsLookedAtWhileItServes(t *testing.T) {
 		"Cut":     func(f *fake, _ *Conn) { f.cut(); time.Sleep(2 * time.Second) },
 		"Closed":  func(_ *fake, c *Conn) { c.Close(context.Background()) },
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f, c, w := inherits(t)
 			// An error that says nothing about the node does not end the watch.
 			f.do(func() {

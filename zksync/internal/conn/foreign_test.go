@@ -67,7 +67,7 @@ func foreign(t *testing.T, f *fake, onState func(State)) (*zk.Conn, *Conn) {
 // The state of a program's client is polled, its events end the watches, and Close
 // leaves it open.
 func TestForeignClient(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		var states []State
 		var mu sync.Mutex
@@ -128,7 +128,7 @@ func TestForeignClient(t *testing.T) {
 			t.Errorf("%d expiries in %+v", expired, states)
 		}
 	})
-	bubble(t, "WatchOutlivesTheAdapter", func(t *testing.T) {
+	inBubble(t, "WatchOutlivesTheAdapter", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
 		if _, err := c.Await(t.Context()); err != nil {
@@ -147,7 +147,7 @@ func TestForeignClient(t *testing.T) {
 		}
 	})
 	// Its connection is never cut. The loss is reported all the same.
-	bubble(t, "Silent", func(t *testing.T) {
+	inBubble(t, "Silent", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
 		if _, err := c.Await(t.Context()); err != nil {
@@ -172,7 +172,7 @@ func TestForeignClient(t *testing.T) {
 // If the program closes its client, the Conn notices soon, and every wait ends. A client
 // that has only lost its connection is never taken for closed.
 func TestClosedForeignClient(t *testing.T) {
-	bubble(t, "Closed", func(t *testing.T) {
+	inBubble(t, "Closed", func(t *testing.T) {
 		for _, refused := range []bool{false, true} {
 			f := newFake(T)
 			zc, c := foreignUntil(t, f)
@@ -211,7 +211,7 @@ func TestClosedForeignClient(t *testing.T) {
 			f.wg.Wait()
 		}
 	})
-	bubble(t, "ComesAndGoes", func(t *testing.T) {
+	inBubble(t, "ComesAndGoes", func(t *testing.T) {
 		f := newFake(T)
 		_, c := foreign(t, f, nil)
 		for i := range 200 {

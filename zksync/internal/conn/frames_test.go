@@ -78,7 +78,7 @@ func TestMalformedFrames(t *testing.T) {
 	} {
 		their := "their" + strings.ToUpper(test.call[:1]) + test.call[1:]
 		for whose, call := range map[string]string{"Ours": test.call, "Theirs": their} {
-			bubble(t, test.name+whose, func(t *testing.T) { malformed(t, calls[call], test.name, test.raw) })
+			inBubble(t, test.name+whose, func(t *testing.T) { malformed(t, calls[call], test.name, test.raw) })
 		}
 	}
 }
@@ -129,7 +129,7 @@ func malformed(t *testing.T, call func(*Conn) error, name string, raw func(xid i
 
 // A frame that ends too early ends its connection.
 func TestTruncatedFrame(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		f.do(func() {
@@ -154,7 +154,7 @@ func TestTruncatedFrame(t *testing.T) {
 
 // A list arrives that is far larger than the client's buffer.
 func TestLongAnswer(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		f.do(func() {

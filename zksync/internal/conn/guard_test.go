@@ -110,7 +110,7 @@ func TestGuardSet(t *testing.T) {
 }
 
 func TestGoneNodesAreNamed(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
@@ -142,7 +142,7 @@ func TestGoneNodesAreNamed(t *testing.T) {
 }
 
 func TestGuardOfAnExpiredSession(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, l := guarded(t, f)
 		silent := c.Guard([]string{"/node"}, 1, nil)

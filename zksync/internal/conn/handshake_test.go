@@ -30,7 +30,7 @@ func TestStuckHandshake(t *testing.T) {
 		"ShortAuth":      append(bytes.Clone(answer), frame(i32(-4))...),
 		"NegativeLength": i32(-3),
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			f.hello = hello
 			cfg := f.config()
@@ -61,7 +61,7 @@ func TestStuckHandshake(t *testing.T) {
 				limit = T
 			}
 		})
-		bubble(t, name+"/Again", func(t *testing.T) {
+		inBubble(t, name+"/Again", func(t *testing.T) {
 			f := newFake(T)
 			cfg := f.config()
 			cfg.Auth = []Auth{{"digest", []byte("me:secret")}}
@@ -97,7 +97,7 @@ func TestAuth(t *testing.T) {
 		}
 		return a
 	}
-	bubble(t, "Refused", func(t *testing.T) {
+	inBubble(t, "Refused", func(t *testing.T) {
 		f := newFake(T)
 		f.script = refuse
 		cfg := f.config()
@@ -113,7 +113,7 @@ func TestAuth(t *testing.T) {
 		f.cut()
 		f.wg.Wait()
 	})
-	bubble(t, "RefusedLater", func(t *testing.T) {
+	inBubble(t, "RefusedLater", func(t *testing.T) {
 		f := newFake(T)
 		cfg := f.config()
 		cfg.Auth = []Auth{{"digest", []byte("me:secret")}, {"x", []byte("y")}}
@@ -140,7 +140,7 @@ func TestAuth(t *testing.T) {
 }
 
 func TestDialError(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		cfg := f.config()
 		cfg.Servers = []string{"refuses:1", "silent:2", "slow:3"}
@@ -172,7 +172,7 @@ func TestDialError(t *testing.T) {
 		f.cut()
 		f.wg.Wait()
 	})
-	bubble(t, "Done", func(t *testing.T) {
+	inBubble(t, "Done", func(t *testing.T) {
 		f := newFake(T)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errRefused)

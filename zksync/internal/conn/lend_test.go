@@ -22,7 +22,7 @@ func TestBufferGrowsForTheProgram(t *testing.T) {
 		_, err := zc.Create(fmt.Sprint("/", made), bytes.Repeat([]byte("x"), 100<<10), 0, acl)
 		return err
 	}
-	bubble(t, "Connected", func(t *testing.T) {
+	inBubble(t, "Connected", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		time.Sleep(T)
@@ -41,7 +41,7 @@ func TestBufferGrowsForTheProgram(t *testing.T) {
 			t.Errorf("on the next connection: %v", err)
 		}
 	})
-	bubble(t, "Disconnected", func(t *testing.T) {
+	inBubble(t, "Disconnected", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		f.do(func() { f.refuse = errRefused })
@@ -64,7 +64,7 @@ func TestBufferGrowsForTheProgram(t *testing.T) {
 		}
 	})
 	// At every moment of a reconnect.
-	bubble(t, "Connecting", func(t *testing.T) {
+	inBubble(t, "Connecting", func(t *testing.T) {
 		for i := range 20 {
 			f := newFake(T)
 			f.do(func() {
@@ -82,7 +82,7 @@ func TestBufferGrowsForTheProgram(t *testing.T) {
 			f.end(c)
 		}
 	})
-	bubble(t, "Closed", func(t *testing.T) {
+	inBubble(t, "Closed", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		c.Close(context.Background())

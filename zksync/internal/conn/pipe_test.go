@@ -17,7 +17,7 @@ import (
 // DeleteAsync returns when the deletion has been written, and the result comes later.
 // What is sent after it stands behind it.
 func TestDeleteAsync(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		ephemeral(t, c, "/node")
@@ -65,7 +65,7 @@ func TestDeleteAsync(t *testing.T) {
 
 // Two answers in the wrong order end the connection, and neither reaches a call.
 func TestAnswersKeepTheirOrder(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")
@@ -100,7 +100,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 
 // The largest zxid of all answers counts for the next connect request, whoever asked.
 func TestLastZxidOfAllAnswers(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		seen := func() (seen int64) {
@@ -137,7 +137,7 @@ func TestLastZxidOfAllAnswers(t *testing.T) {
 // The credentials that the program has added to the client are answered on a new
 // connection before any request of ours. A refused one is not sent again.
 func TestCredentialsComeFirst(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		zc := c.Zk()
@@ -174,7 +174,7 @@ func TestDownBeforeTheResult(t *testing.T) {
 		"NotNext":   func(xid int32) []byte { return frame(header(xid-1, 0)) },
 		"End":       func(int32) []byte { return frame() },
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			c := f.open(t)
 			f.do(func() {

@@ -135,7 +135,7 @@ func noted(t *testing.T, f *fake) (*Conn, *writes) {
 // A write that takes longer than T/3 ends the connection. What was written or half
 // written has an unknown outcome, what still waited for its write was not sent.
 func TestWriteIsBounded(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		defer w.hold()()
@@ -170,7 +170,7 @@ func TestWriteIsBounded(t *testing.T) {
 		}
 	})
 	// Each write is quick enough, but the second one comes too late.
-	bubble(t, "Behind", func(t *testing.T) {
+	inBubble(t, "Behind", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		w.mu.Lock()
@@ -196,7 +196,7 @@ func TestWriteIsBounded(t *testing.T) {
 		time.Sleep(T) // until the slow write has ended
 	})
 	// The client's deadlines are not those of our writes.
-	bubble(t, "Deadline", func(t *testing.T) {
+	inBubble(t, "Deadline", func(t *testing.T) {
 		f := newFake(T)
 		c, _ := noted(t, f)
 		fr := c.link.cur
@@ -211,7 +211,7 @@ func TestWriteIsBounded(t *testing.T) {
 		}
 	})
 	// A caller writes for others for a short time only.
-	bubble(t, "ForOthers", func(t *testing.T) {
+	inBubble(t, "ForOthers", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		w.mu.Lock()
@@ -228,7 +228,7 @@ func TestWriteIsBounded(t *testing.T) {
 		w.mu.Unlock()
 	})
 	// The client's own frames wait for their turn, too.
-	bubble(t, "Ping", func(t *testing.T) {
+	inBubble(t, "Ping", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		release := w.hold()
@@ -246,7 +246,7 @@ func TestWriteIsBounded(t *testing.T) {
 
 // Requests that are made while another one is written leave together in the next write.
 func TestWritesAreShared(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		zc := c.Zk()

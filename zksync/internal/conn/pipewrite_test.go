@@ -21,7 +21,7 @@ func (h *hooked) Write(b []byte) (int, error) {
 // A caller that does not wait for its write does not write what others queue meanwhile,
 // because that may block.
 func TestSoonWritesNothingForOthers(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		w := &writes{f: f}
 		cfg := w.config()
@@ -69,7 +69,7 @@ func TestSoonWritesNothingForOthers(t *testing.T) {
 // With Later, DeleteAsync does not wait for a write that blocks. What is sent next comes
 // behind the deletion all the same.
 func TestLaterDoesNotWrite(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c, w := noted(t, f)
 		f.do(func() { f.nodes["/a"] = &node{} })

@@ -3,13 +3,13 @@ package conn
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zklocker/go-zksync/zksync/internal/wire"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -40,7 +40,7 @@ func adapted(t *testing.T) (*zktest.Server, *zk.Conn, *Conn) {
 // The client loses its session, and also the connection of the next one, before the
 // Conn looks. The proof of the second session does not count for the first.
 func TestForeignSessionThatIsOverDoesNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv, _, c := adapted(t)
 		first, _ := c.State()
 		if _, _, err := c.Check("/"); err != nil || !c.Alive(first.Session) {
@@ -72,7 +72,7 @@ func TestForeignSessionThatIsOverDoesNotCount(t *testing.T) {
 // The Conn notices a connection that was replaced at once by one to another server. The
 // watches end, as the client may have missed events in between.
 func TestForeignReconnectIsSeen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv, zc, c := adapted(t)
 		w, err := c.Watch("/")
 		if err != nil {

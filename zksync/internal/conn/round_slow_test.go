@@ -60,7 +60,7 @@ func (t *thin) Close() error {
 // parts that take longer than that themselves, no round would come to its end, and all
 // holds would be lost.
 func TestRoundOnASlowLine(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		cfg := f.config()
 		dial := cfg.Dial

@@ -79,7 +79,7 @@ func manyParts(t *testing.T, c *Conn, n int) *lossLog {
 // answer comes for T/6.
 func TestPartsOfAProbe(t *testing.T) {
 	const parts = 30
-	bubble(t, "Together", func(t *testing.T) {
+	inBubble(t, "Together", func(t *testing.T) {
 		f := newFake(T)
 		manyParts(t, f.open(t), parts)
 		f.do(func() { f.script = allMute })
@@ -91,7 +91,7 @@ func TestPartsOfAProbe(t *testing.T) {
 		}
 		f.do(func() { f.script = nil })
 	})
-	bubble(t, "Slow", func(t *testing.T) {
+	inBubble(t, "Slow", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		l := manyParts(t, c, parts)
@@ -106,7 +106,7 @@ func TestPartsOfAProbe(t *testing.T) {
 		}
 		f.do(func() { f.script = nil })
 	})
-	bubble(t, "ThenSilent", func(t *testing.T) {
+	inBubble(t, "ThenSilent", func(t *testing.T) {
 		f := newFake(T)
 		l := manyParts(t, f.open(t), parts)
 		count := 0
@@ -137,7 +137,7 @@ func TestPartsOfAProbe(t *testing.T) {
 // checked again, and the unreadable one is checked alone from then on: the servers say
 // whether it exists even if it may not be read.
 func TestUnreadableNodes(t *testing.T) {
-	bubble(t, "HideNoOthers", func(t *testing.T) {
+	inBubble(t, "HideNoOthers", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
@@ -172,7 +172,7 @@ func TestUnreadableNodes(t *testing.T) {
 			t.Errorf("reported after %v", at)
 		}
 	})
-	bubble(t, "AreMissed", func(t *testing.T) {
+	inBubble(t, "AreMissed", func(t *testing.T) {
 		f := newFake(T)
 		c, l := guarded(t, f)
 		f.do(func() { f.nodes["/node"].secret = true })
@@ -186,7 +186,7 @@ func TestUnreadableNodes(t *testing.T) {
 			t.Errorf("reported after %v", at)
 		}
 	})
-	bubble(t, "All", func(t *testing.T) {
+	inBubble(t, "All", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		st, _ := c.State()
@@ -212,7 +212,7 @@ func TestUnreadableNodes(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "Proven", func(t *testing.T) {
+	inBubble(t, "Proven", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		for _, p := range []string{"/a", "/b", "/c"} {

@@ -14,7 +14,7 @@ import (
 // answer. The client itself sees no zxid: it would read the last one in one goroutine
 // while another writes it, which the race detector would report here.
 func TestSetWatchesZxid(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")
@@ -41,7 +41,7 @@ func TestSetWatchesZxid(t *testing.T) {
 			}
 		})
 	})
-	bubble(t, "FirstAnswers", func(t *testing.T) {
+	inBubble(t, "FirstAnswers", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")
@@ -63,7 +63,7 @@ func TestSetWatchesZxid(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "NextSession", func(t *testing.T) {
+	inBubble(t, "NextSession", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")

@@ -35,7 +35,7 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 		"Check":    func(c *Conn) error { _, _, err := c.Check("/node", "/none"); return err },
 		"Watch":    func(c *Conn) error { _, err := c.Watch("/node"); return err },
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			c := f.open(t)
 			f.do(func() { f.nodes["/node"] = &node{} })
@@ -68,7 +68,7 @@ func TestSizesAreThoseOnTheWire(t *testing.T) {
 // The client can encode the largest request, however many operations it has. An
 // operation that begins at the very end of the client's buffer would end the process.
 func TestLargestTransactions(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		for parts := 2; parts < 40; parts++ {

@@ -45,7 +45,7 @@ func TestTLS(t *testing.T) {
 		"Right":     {"zk.example:2281", ""},
 		"WrongName": {"other.example:2281", "not other.example"},
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			f := newFake(T)
 			cfg := f.config()
 			cfg.Servers = []string{test.server}

@@ -39,7 +39,7 @@ func TestUnusedWatchIsRemoved(t *testing.T) {
 		"Data":     func(c *Conn) (*Watch, error) { return c.Watch("/n") },
 		"Children": func(c *Conn) (*Watch, error) { return c.WatchChildren("/n") },
 	} {
-		bubble(t, name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			srv, c := onServer(t)
 			removals := func(want int) {
 				t.Helper()
@@ -102,7 +102,7 @@ func TestWatchOfTheProgramIsKept(t *testing.T) {
 		"Children": func(zc *zk.Conn) (<-chan zk.Event, error) { _, _, ch, err := zc.ChildrenW("/n"); return ch, err },
 	} {
 		for _, reconnect := range []bool{false, true} {
-			bubble(t, name, func(t *testing.T) {
+			inBubble(t, name, func(t *testing.T) {
 				srv, c := onServer(t)
 				events, err := watch(c.Zk())
 				if err != nil {
@@ -136,7 +136,7 @@ func TestWatchOfTheProgramIsKept(t *testing.T) {
 
 // The program may have watches on any of very many paths.
 func TestProgramWatchesAreBounded(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		srv, c := onServer(t)
 		zc := c.Zk()
 		for i := range maxTheirs + 1 {
@@ -159,7 +159,7 @@ func TestProgramWatchesAreBounded(t *testing.T) {
 // A watch on a node that does not exist ends when the node is created, and is removed when
 // nobody uses it.
 func TestWatchCreation(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		srv, c := onServer(t)
 		watch := func() *Watch {
 			t.Helper()
@@ -200,7 +200,7 @@ func TestWatchCreation(t *testing.T) {
 // removed while there is another one on its data, and the other way round.
 func TestUnusedWatchIsNotRemovedWithItsTwin(t *testing.T) {
 	for _, creation := range []bool{false, true} {
-		bubble(t, "", func(t *testing.T) {
+		inBubble(t, "", func(t *testing.T) {
 			srv, c := onServer(t)
 			key := watchKey{path: "/n", creation: creation}
 			unused, err := c.sharedWatch(key)

@@ -23,7 +23,7 @@ func isDone(w *Watch) bool {
 
 // All callers that watch a node share one watch and one request.
 func TestWatchIsShared(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		f.do(func() {
@@ -89,7 +89,7 @@ func TestWatchIsShared(t *testing.T) {
 
 // A watch ends with its connection, and the next caller gets a new one.
 func TestWatchEndsWithItsConnection(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")
@@ -133,7 +133,7 @@ func TestWatchEvents(t *testing.T) {
 	event := func(kind int32, path string) []byte {
 		return frame(header(wire.XidEvent, 0), wire.Event{Type: kind, State: wire.StateConnected, Path: path}.Append(nil))
 	}
-	bubble(t, "", func(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
 		f := newFake(T)
 		c := f.open(t)
 		ephemeral(t, c, "/node")

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zklocker/go-zksync/internal/bubble"
 )
 
 var (
@@ -69,7 +71,7 @@ func TestTableOfWatches(t *testing.T) {
 // A watch ends without an event when its answer is not valid, and when its connection
 // is lost. It ends once.
 func TestWatchEndsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		table := newWatches()
 		for name, end := range map[string]func(w *Watch){
 			"InvalidAnswer": func(w *Watch) { table.answered(w, 1, zk.ErrNoNode, false) },
@@ -106,7 +108,7 @@ func TestWatchEndsOnce(t *testing.T) {
 
 // A look that is scheduled comes in time, and again when it is scheduled again.
 func TestScheduledLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		table := newWatches()
 		w, _, _ := table.get(dataKey)
 		start := time.Now()

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 	"github.com/zklocker/go-zksync/zksync/zktest/ensemble"
@@ -124,7 +124,7 @@ func Virtual(t *testing.T, f func(t *testing.T, z *Ground)) {
 
 func virtual(t *testing.T, f func(t *testing.T, z *Ground), opts ...zktest.Option) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		z := onServer(zktest.Run(t, opts...))
 		z.Servers, z.dial = []string{"10.0.0.1"}, z.Server.Dial
 		z.run(t, false, f)

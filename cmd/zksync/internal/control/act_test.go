@@ -36,7 +36,7 @@ func (r *rig) wantCounts(all, connected int) {
 }
 
 func TestExpireAndDisconnect(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		one, two := r.client(0), r.client(1)
 		first, second := one.SessionID(), two.SessionID()
 		r.act("disconnect?session=%d", first)
@@ -67,7 +67,7 @@ func TestExpireAndDisconnect(t *testing.T) {
 
 // Stopped members are away. When all are, no session loses time.
 func TestStopAndStart(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(1)
 		id := c.SessionID()
 		st := r.act("stop?member=1")
@@ -104,7 +104,7 @@ func TestStopAndStart(t *testing.T) {
 }
 
 func TestRestart(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c, other := r.client(1), r.client(0)
 		id, untouched := c.SessionID(), other.SessionID()
 		r.act("cut-from-leader?member=1")
@@ -134,7 +134,7 @@ func TestRestart(t *testing.T) {
 
 // Traffic is slow, held back or refused, until heal.
 func TestNetwork(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		took := func() time.Duration {
 			start := time.Now()
@@ -185,7 +185,7 @@ func TestNetwork(t *testing.T) {
 
 // A member that lags answers from before; one that is cut off does not write.
 func TestLagAndCut(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		one, two := r.client(0), r.client(1)
 		for _, fault := range []struct{ begin, end string }{
 			{"lag?member=1", "catch-up"}, {"cut-from-leader?member=1", "rejoin-leader"}, {"lag?member=1", "heal"}, {"cut-from-leader?member=1", "heal"},
@@ -207,7 +207,7 @@ func TestLagAndCut(t *testing.T) {
 
 // A request that is lost was not carried out; one whose reply is lost was.
 func TestDrop(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		if st := r.act("drop?what=request&op=create&below=/a"); st.Drops != 1 {
 			t.Errorf("%+v", st)
@@ -245,7 +245,7 @@ func TestDrop(t *testing.T) {
 
 // After a reset nothing is left of the test before, and the next one is recorded.
 func TestReset(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		_, err := c.Create("/before", nil, 0, world)
 		r.must(err)

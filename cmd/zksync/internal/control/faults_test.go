@@ -40,7 +40,7 @@ func (r *rig) wantFaults(st Status, want ...string) {
 
 // The status has each fault from its begin to its end.
 func TestFaultsInForce(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		for _, step := range []struct {
 			act  string
 			want []string
@@ -103,7 +103,7 @@ func text(t *testing.T, f Fault) string {
 
 // Each fault of the status is a request that makes it again.
 func TestFaultsMakeThemselvesAgain(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		for _, act := range []string{
 			"refuse?member=1", "blackhole?direction=to-client&member=0", "blackhole?member=2", "delay?time=1.5&member=1", "jitter?time=3ms&member=2",
 			"lag?member=2", "cut-from-leader?member=2", "drop?what=reply&op=create&below=/a&count=2", "drop?what=request&path=/&session=0x5", "stop?member=1",
@@ -193,13 +193,13 @@ func TestFaultsInForceAreTrue(t *testing.T) {
 		programs = append(programs, program)
 	}
 	for _, program := range programs {
-		bubble(t, func(r *rig) { r.wantTrueFaults(program) })
+		inBubble(t, func(r *rig) { r.wantTrueFaults(program) })
 	}
 }
 
 // A client that takes the leader out of the configuration makes an election too.
 func TestFaultsInForceAfterAReconfig(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		r.srv = zktest.Run(r.T, zktest.WithReconfig(), zktest.WithSuperDigest("xQJmxLMiHGwaqBvst5y6rkB6HQs=")) // of super:admin
 		r.srv.AddMember()
 		r.Control = New(r.srv, []string{"127.0.0.1:1", "127.0.0.1:2"})

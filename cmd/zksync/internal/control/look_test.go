@@ -13,7 +13,7 @@ import (
 )
 
 func TestSessionsWatchesAndTree(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		var sessions Sessions
 		var watches Watches
 		var tree Tree

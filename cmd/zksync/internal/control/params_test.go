@@ -11,7 +11,7 @@ import (
 
 // A request with a mistake says what it is, and changes nothing.
 func TestMistakes(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		_, err := c.Create("/stays", nil, 0, world)
 		r.must(err)
@@ -62,7 +62,7 @@ func TestMistakes(t *testing.T) {
 
 // Parameters come in the query, as a form or as JSON, whatever the type of the body says.
 func TestBodies(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		post := func(kind, body string) *http.Request {
 			q := httptest.NewRequest("POST", "http://127.0.0.1/expire", strings.NewReader(body))
 			q.Header.Set("Content-Type", kind)
@@ -108,7 +108,7 @@ func TestBodies(t *testing.T) {
 // A page that a browser shows can't use the control port, neither by its own name nor by
 // one that was made to lead here.
 func TestGuard(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		r.handler = Guard(r.Control, "zk.test")
 		for host, ok := range map[string]bool{
 			"127.0.0.1:9": true, "127.0.0.1": true, "[::1]:9": true, "[::1]": true, "[fe80::1%eth0]:9": true, "10.0.0.7:9": true,

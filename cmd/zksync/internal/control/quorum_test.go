@@ -22,7 +22,7 @@ func (r *rig) wantLeader(st Status, want int) {
 // The members that are left elect a leader if they are more than half of all, else they
 // serve nobody, and no session ends.
 func TestStopTakesTheQuorum(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(2)
 		id := c.SessionID()
 		r.wantLeader(r.act("stop?member=1"), 0)
@@ -48,7 +48,7 @@ func TestStopTakesTheQuorum(t *testing.T) {
 }
 
 func TestLeadAndQuorum(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		r.refuses("POST", "lead", http.StatusBadRequest, "no member: want the number")
 		r.wantLeader(r.act("lead?member=2"), 2)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestRequests(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		one, two := r.client(0), r.client(1)
 		r.act("forget")
 		_, err := one.Create("/a", nil, 0, world)
@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 // The path of a node whose name is to be a number ends with a slash, and so may that of a
 // match.
 func TestMatchOfASequentialNode(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		_, err := c.Create("/q", nil, 0, world)
 		r.must(err)
@@ -83,7 +83,7 @@ func TestMatchOfASequentialNode(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		c := r.client(0)
 		r.act("forget")
 		var doc Requests

@@ -9,13 +9,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/schematest"
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -32,9 +32,9 @@ type rig struct {
 	handler http.Handler
 }
 
-func bubble(t *testing.T, do func(*rig)) {
+func inBubble(t *testing.T, do func(*rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.Run(t)
 		srv.AddMember()
 		srv.AddMember()

@@ -39,7 +39,7 @@ func TestWordsAreThoseOfTheServer(t *testing.T) {
 
 // A misspelt word is an error that says what was meant.
 func TestMisspeltWords(t *testing.T) {
-	bubble(t, func(r *rig) {
+	inBubble(t, func(r *rig) {
 		for what, says := range map[string]string{
 			"op=creat":           `op="creat": no such request; did you mean create?`,
 			"op=CREATE":          `op="CREATE": no such request; did you mean create?`,

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zklocker/go-zksync/cmd/zksync/internal/printer"
+	"github.com/zklocker/go-zksync/internal/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,7 +50,7 @@ func (s *stuck) Write(b []byte) (int, error) {
 func (s *stuck) String() string { return s.buf.String() }
 
 func TestPrinterDoesNotWaitForTheReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &stuck{reading: make(chan struct{})}
 		p := printer.New(w, false)
 		start := time.Now()
@@ -73,7 +74,7 @@ func TestPrinterDoesNotWaitForTheReader(t *testing.T) {
 }
 
 func TestPrinterFlush(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &stuck{reading: make(chan struct{})}
 		p := printer.New(w, false)
 		p.Errorf("line")

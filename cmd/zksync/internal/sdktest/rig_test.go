@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/tracing"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -37,7 +38,7 @@ type rig struct {
 // has ended, once.
 func inBubble(t *testing.T, f func(t *testing.T, r *rig), opts ...tracing.Option) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newRig(t, opts...)
 		r.srv = zktest.Run(t)
 		f(t, r)

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -185,5 +186,43 @@ func TestDependencies(t *testing.T) {
 	}
 	for mod := range modules {
 		t.Errorf("zksync depends on module %s", mod)
+	}
+}
+
+// See package bubble. What users copy needs only the standard library, and so does
+// a module of its own.
+func TestBubblesAreOfPackageBubble(t *testing.T) {
+	plain := []string{"adapters", "internal/bubble", "zksync/zksynctest", "zksync/zktest/internal/examples", "zksync/zktest/server_example_test.go"}
+	n := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || slices.Contains(plain, filepath.ToSlash(path)) && d.IsDir() {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if filepath.Ext(path) != ".go" || slices.Contains(plain, filepath.ToSlash(path)) {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(node ast.Node) bool {
+			call, ok := node.(*ast.SelectorExpr)
+			if !ok || call.Sel.Name != "Test" {
+				return true
+			}
+			switch pkg, _ := call.X.(*ast.Ident); {
+			case pkg == nil:
+			case pkg.Name == "bubble":
+				n++
+			case pkg.Name == "synctest":
+				t.Errorf("%s: synctest.Test, want bubble.Test", fset.Position(call.Pos()))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || n == 0 {
+		t.Errorf("%d bubbles, %v", n, err)
 	}
 }

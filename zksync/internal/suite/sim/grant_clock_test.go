@@ -3,9 +3,9 @@ package sim
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -15,7 +15,7 @@ import (
 // outlast the probe that renews it.
 func TestHoldGrantedAsTheClockRunsOut(t *testing.T) {
 	for early := time.Duration(0); early < 100*time.Millisecond; early += time.Millisecond {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			srv := zktest.New()
 			defer srv.Close()
 			other, _ := dialTo(t, srv)

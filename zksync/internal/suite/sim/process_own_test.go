@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
 
@@ -46,7 +46,7 @@ func (w *world) runs(t *testing.T) {
 			w.bad = append(w.bad, fmt.Sprintf("hung: %v", p))
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { w.run() })
+	bubble.Test(t, func(*testing.T) { w.run() })
 }
 
 // stir notes that a fault begins (1) or ends (-1), or that a process does (0).

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/zktest"
 )
@@ -20,7 +20,7 @@ import (
 func TestCloseBesideAPartGivenBack(t *testing.T) {
 	late := time.AfterFunc(endless, func() { panic("time stands still") })
 	defer late.Stop()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, member := dialTo(t, srv)
@@ -42,7 +42,7 @@ func TestCloseBesideAPartGivenBack(t *testing.T) {
 // The line may change between the listing that shows that permits don't fit and
 // the watch on what would make them fit, also within one reading of the clock.
 func TestPermitsFreedAtTheMomentOfTheWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, _ := dialTo(t, srv)
@@ -80,7 +80,7 @@ func TestPermitsFreedAtTheMomentOfTheWatch(t *testing.T) {
 // The answer to a Multi's transaction is lost, and one of its nodes is deleted by
 // hand while the client looks what became of them. The other one goes, too.
 func TestMultiBrokenWhileLookedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		other, _ := dialTo(t, srv)
@@ -127,7 +127,7 @@ func TestMultiBrokenWhileLookedFor(t *testing.T) {
 // saw then is too old to be granted on.
 func TestMultiSeenInParts(t *testing.T) {
 	for seed := range uint64(30) { // which of the queues is listed first differs, and by how much
-		synctest.Test(t, func(t *testing.T) { multiSeenInParts(t, seed) })
+		bubble.Test(t, func(t *testing.T) { multiSeenInParts(t, seed) })
 	}
 }
 
@@ -164,7 +164,7 @@ func multiSeenInParts(t *testing.T, seed uint64) {
 // A Multi that is free everywhere is waited for one round trip, however many locks it is
 // of.
 func TestMultiInOneRoundTrip(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, member := dialTo(t, srv)

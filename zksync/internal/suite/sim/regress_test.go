@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zklocker/go-zksync/internal/bubble"
 	"github.com/zklocker/go-zksync/zksync"
 	"github.com/zklocker/go-zksync/zksync/internal/suite"
 	"github.com/zklocker/go-zksync/zksync/zktest"
@@ -18,7 +18,7 @@ import (
 // A wait goes on in a new session, with a new node: the fence is that node's,
 // not the first one's.
 func TestFenceIsOfTheNodeThatStands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		member := srv.AddMember()
@@ -64,7 +64,7 @@ func TestFenceIsOfTheNodeThatStands(t *testing.T) {
 // whether there is anything to hand over. Unlock then returns what became of the
 // node.
 func TestUnlockWhoseHeirLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext),
@@ -103,7 +103,7 @@ func TestUnlockWhoseHeirLeaves(t *testing.T) {
 // A server may know that a session is over before its client does. That is no
 // refusal: a wait goes on in the next session, and what was held is lost.
 func TestSessionThatEndedUnheard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, err := zksync.Dial(t.Context(), []string{"10.0.0.1"}, zksync.WithDialContext(srv.DialContext))
@@ -132,7 +132,7 @@ func TestSessionThatEndedUnheard(t *testing.T) {
 // When no more hand-overs are due, the lock goes to the others in line by the
 // deletion of the node. That shows whether it was there.
 func TestUnlockOfALostLockAfterTheLastHandover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		srv := zktest.New()
 		defer srv.Close()
 		s, member := dialTo(t, srv)
