@@ -127,14 +127,16 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if stacks := oursAfter(suite.Patience); stacks != "" {
-		t.Fatalf("left:\n%s", stacks)
+	for deadline := time.Now().Add(suite.Patience); ours("") != ""; suite.SleepReal(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("left:\n%s", ours(""))
+		}
 	}
 
 	l := z.Lend(t)
 	suite.LockAndUnlock(t, zksync.NewMutex(l.Session, z.Path(t)))
 	suite.Must(t, l.Close())
-	if stacks := oursAfter(100 * time.Millisecond); stacks != "" { // one that has told its end may not have returned yet
+	if stacks := ours(""); stacks != "" {
 		t.Errorf("nothing was left to do:\n%s", stacks)
 	}
 	l.Lives(t)
@@ -178,17 +180,8 @@ func TestCloseLeavesNoGoroutineInVirtualTime(t *testing.T) {
 	}
 }
 
-// oursAfter is what [ours] finds when there is nothing, or when the time is over.
-func oursAfter(d time.Duration) string {
-	for deadline := time.Now().Add(d); ; suite.SleepReal(20 * time.Millisecond) {
-		if stacks := ours(""); stacks == "" || time.Now().After(deadline) {
-			return stacks
-		}
-	}
-}
-
-// ours is the stacks of the library's goroutines in this process with a word in
-// their first line: only of tests that run alone.
+// ours is the stacks of the library's goroutines in this process whose first line
+// has a word, or of all with "": only of tests that run alone.
 func ours(word string) string {
 	buf := make([]byte, 16<<20)
 	buf = buf[:runtime.Stack(buf, true)]
