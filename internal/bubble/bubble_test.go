@@ -6,8 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/zklocker/go-zksync/internal/bubble"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // With the race detector and all processors the first of these ends the process.
 func TestManyTimersAtATime(t *testing.T) {
