@@ -24,6 +24,9 @@
 //		})
 //	}
 //
+// With the race detector, set GOMAXPROCS=1 for tests in bubbles: on more processors its
+// runtime may end the test's process (https://go.dev/issue/78156, Go 1.26).
+//
 // The server is for the faults that the test makes, and for looking into it: see
 // [zktest.Faults] and [zktest.Server]. A test that wants a server with options, or no
 // session at all, takes one from [zktest.Run]; a test that wants real ZooKeeper takes

@@ -39,6 +39,9 @@
 //		})
 //	}
 //
+// With the race detector, set GOMAXPROCS=1 for tests in bubbles: on more processors its
+// runtime may end the test's process (https://go.dev/issue/78156, Go 1.26).
+//
 // A test can inspect the tree ([Server.Tree], [Server.Get], [Server.Children]), the
 // sessions ([Server.Sessions]), the watches ([Server.Watches]) and the counts of
 // requests ([Server.Requests]). It can record the requests and wait for one
